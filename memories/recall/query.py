@@ -26,7 +26,7 @@ from django.db.models import JSONField, QuerySet
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.index import scope_statistics
-from memories.language import text
+from memories.language import sentences, text
 from memories.language.persons import Additions, RecentMessage
 from memories.models import EmbeddingModel, Entry, Policy, Scope
 from memories.models.policy import Policies
