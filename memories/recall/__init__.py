@@ -261,7 +261,7 @@ def _find(search: Search, result: Recall) -> None:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
         with result.timed("corrections"):
-            result.ranked = prefer_corrections(result.ranked, query.message, parsed.words)
+            result.ranked = prefer_corrections(result.ranked, parsed)
             mark_replaced(result.ranked)
     if not parsed.newest_to:
         mark_unlikely(result.ranked, search)

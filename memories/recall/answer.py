@@ -35,9 +35,9 @@ from memories.models import DailyEvent, Entry, Evidence, Scope
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard, scope_filter, servable_filter
 from memories.recall.events import RecalledEvent
-from memories.recall.people import attributed, unnamed
+from memories.recall.people import attributed, has_words_of_others, says_name_of, unnamed
 from memories.recall.query import ParsedQuery, Query
-from memories.recall.ranking import YOUNG, Ranked, has_words_of_others, youth_of
+from memories.recall.ranking import YOUNG, Ranked, youth_of
 
 #: How much better somebody else's words may match before it counts no more.
 OTHERS_MOST = 0.15
@@ -82,9 +82,13 @@ def assess(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQue
     """The verdict on the usable memories, from all that was looked at.
 
     Where somebody asks about themselves among others, their own words alone are enough (A5). A turn that was not
-    answered is no evidence where it tells only what the question says as well.
+    answered is no evidence where it tells only what the question says as well, nor is what is said of somebody whose
+    own words bear on it.
     """
-    ranked, usable = ([item for item in items if not _repeats_the_question(item, parsed)] for items in (ranked, usable))
+    ranked, usable = (
+        [item for item in items if not (item.is_outdone or _repeats_the_question(item, parsed))]
+        for items in (ranked, usable)
+    )
     if not (parsed.about_asker and has_words_of_others(ranked)):
         return assess_all(ranked, usable, parsed, entries)
     own = assess_all(_of_asker(ranked), _of_asker(usable), parsed, entries)
@@ -108,7 +112,11 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
         lead = means[0] - means[1]
     elif words.named and of_named and of_rest:
         # «What did Ann say of the piano?», when it was Bob who spoke of one: his words match better than any of hers
-        theirs, best = (max(item.candidate.keyword for item in side) for side in (of_named, of_rest))
+        # what is said of her is no such word
+        theirs = max(item.candidate.keyword for item in of_named)
+        best = max(
+            (item.candidate.keyword for item in of_rest if not says_name_of(item, words.name_forms)), default=0.0
+        )
         others = min(max(best - theirs, 0.0), OTHERS_MOST)
     signs = Answerability(
         relevance=max((item.relevance for item in usable if item.relevance is not None), default=None),

@@ -1,8 +1,8 @@
 """What stands before what it speaks against: a correction, a person's own word, a user's word (A7).
 
 A newer statement comes before the older one of its author that it corrects. Of what can hardly both be true a person's
-own words come before what others say of them, and a user's before the bot's; so do their own words that tell as much
-of what is asked about them. Decided among the candidates of a recall,
+own words come before what others, tools, pages and files say of them, and a user's before the bot's; so do their own
+words that tell as much of what is asked about them, by words or by meaning. Decided among the candidates of a recall,
 by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
@@ -25,32 +25,43 @@ from memories.language.compare import (
 from memories.language.persons import in_first_person, in_third_person
 from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
-from memories.language.word_lists import word_set
 from memories.models import Entry
-from memories.recall.query import Words
+from memories.recall.people import is_bots, is_of_themselves, own_words_and_claims, statement_of
+from memories.recall.query import ParsedQuery
 from memories.recall.ranking import READ_TEXTS, Ranked, best_first
 
 BEST = 8  # candidates that are compared with each other
 HEARD = 24  # and those whose author may know better than one of them
 SHARE_OF_ANOTHERS = 0.2  # of what another's words have of a question, that a person's own words are to have
-_OF_THEMSELVES = (Origin.SELF, Origin.MEMBER)
-_BOTS = word_set("features", "bots")
+_PEOPLES = (Origin.OPERATOR, Origin.SELF, Origin.OTHER, Origin.MEMBER)  # who may correct what a person says
+LIKELY = 0.4  # or the relevance they have where nobody speaks of that person
 MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back the message before
 
 
-def prefer_corrections(ranked: Sequence[Ranked], question: str, asked: Words) -> list[Ranked]:
+def prefer_corrections(ranked: Sequence[Ranked], parsed: ParsedQuery) -> list[Ranked]:
     """The candidates, best first, what knows better before what it speaks against; what was corrected is marked.
 
-    A person's own words know better than another's of them, and are served with those.
+    What knows better, a correction or a person's own words, is served with what it knows better than.
     """
     order = best_first(ranked)
     eligible = [item for item in order if item.reason != "floor"]
     corrections = list(_corrections(eligible))
     for newer, older in corrections:
         older.superseded_by = newer.entry.uid
-    better_sources = list(_better_sources(eligible, question, asked))
+        newer.knows_better_than.append(older)
+    own, claims = own_words_and_claims(eligible[:HEARD], parsed)
+    outdone = [
+        (mine, claim)
+        for claim in claims
+        if claim in eligible[:BEST]
+        for mine in own
+        if _bears_on_it(mine, claim, parsed)
+    ]
+    for _mine, claim in outdone:
+        claim.is_outdone = True
+    better_sources = [*outdone, *_better_sources(eligible)]
     for better, worse in better_sources:
-        if better.sender.name and better.entry.origin in _OF_THEMSELVES:
+        if is_of_themselves(better):
             better.knows_better_than.append(worse)
     for better, worse in [*corrections, *better_sources]:
         if order.index(worse) < order.index(better):
@@ -76,12 +87,12 @@ def mark_replaced(ranked: Sequence[Ranked]) -> None:
 def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Which candidate corrects which, the oldest correction first, so that what was corrected twice comes last."""
     best = {item.entry.pk: item for item in eligible[:BEST]}
-    texts = {pk: _statement(item.entry) for pk, item in best.items()}
+    texts = {pk: statement_of(item.entry) for pk, item in best.items()}
     for newer in sorted(eligible, key=lambda item: _time(item.entry)):
         entry = newer.entry
         # what it would take back, had nothing else come between: nearly always nothing
         taken_back = {}
-        if entry.session_id and _begins_so(entry.content) and may_take_back(statement := _statement(entry)):
+        if entry.session_id and _begins_so(entry.content) and may_take_back(statement := statement_of(entry)):
             for pk, other in best.items():
                 is_just_before = (
                     other.entry is not entry
@@ -96,16 +107,17 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
         if statement := texts.get(entry.pk, ""):
             for pk, older in best.items():
                 is_before = _is_older(older.entry, entry) and _is_same_author(newer, older)
-                if is_before and corrects(statement, texts[pk]):
+                is_a_persons = entry.origin in _PEOPLES or not is_of_themselves(older)
+                if is_before and is_a_persons and corrects(statement, texts[pk]):
                     yield newer, older
 
 
-def _better_sources(eligible: Sequence[Ranked], question: str, asked: Words) -> Iterator[tuple[Ranked, Ranked]]:
+def _better_sources(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Who knows better than whom: people of themselves than others do, and people than the bot."""
     heard = [
         (item, statement)
         for item in eligible[:HEARD]
-        if (statement := _statement(item.entry)) and not _is_bots(item.entry)
+        if (statement := statement_of(item.entry)) and not is_bots(item.entry)
     ]
     for item in eligible[:BEST]:
         near = [(other, statement) for other, statement in heard if other.entry.scope_id == item.entry.scope_id]
@@ -116,36 +128,31 @@ def _better_sources(eligible: Sequence[Ranked], question: str, asked: Words) -> 
                     if _is_older(item.entry, other.entry) and _is_by_the_same_person(item, other):
                         item.superseded_by = other.entry.uid
                     yield other, item
-        elif claim := _statement(item.entry):
+        elif claim := statement_of(item.entry):
             for other, statement in near:
                 # somebody tells of the author of another statement, by name
-                is_theirs = item.sender.id == other.sender.id and item.entry.origin in _OF_THEMSELVES
+                is_theirs = item.sender.id == other.sender.id and is_of_themselves(item)
                 name = "" if is_theirs else other.sender.name
-                if not name or names.fold(name) not in names.fold(claim):
-                    continue
-                is_asked = names.fold(name) in names.fold(question) and other.entry.origin in _OF_THEMSELVES
-                if (
-                    is_asked
-                    and _tells_as_much(statement, claim, name, asked)
-                    or contests(in_third_person(statement, name), claim)
-                ):
+                is_named = name and names.fold(name) in names.fold(claim)
+                if is_named and contests(in_third_person(statement, name), claim):
                     yield other, item
 
 
-def _tells_as_much(statement: str, claim: str, name: str, asked: Words) -> bool:
-    """Whether a person's own words hold a good part of what another's have of the question, the name aside."""
-    of_name = {*text.terms(name), *asked.name_terms}
-    own, others = (
-        sum(asked.idf.get(term, 0.0) for term in set(text.terms(words)) - of_name) for words in (statement, claim)
+def _bears_on_it(own: Ranked, claim: Ranked, parsed: ParsedQuery) -> bool:
+    """Whether a person's own words answer by themselves, or hold a good part of what a claim has of the question."""
+    of_name = {*text.terms(own.sender.name), *parsed.words.name_terms}
+    ours, theirs = (
+        sum(parsed.words.idf.get(term, 0.0) for term in set(text.terms(words)) - of_name)
+        for words in (statement_of(own.entry), statement_of(claim.entry) or claim.entry.content)
     )
-    return own > 0 and own >= SHARE_OF_ANOTHERS * others
+    return (own.relevance or 0.0) >= LIKELY or (ours > 0 and ours >= SHARE_OF_ANOTHERS * theirs)
 
 
 def _answers(entry: Entry) -> tuple[str, ...]:
     """What the bot alone tells in an entry, as the person would say it whom it told: nothing of a turn that tells
     something itself.
     """
-    if _is_bots(entry):
+    if is_bots(entry):
         return _as_the_user_would(entry.content)
     sides = sides_of(entry.content)
     return _as_the_user_would(sides[1]) if sides and not telling_sentences(sides[0]) else ()
@@ -154,10 +161,6 @@ def _answers(entry: Entry) -> tuple[str, ...]:
 @lru_cache(maxsize=READ_TEXTS)
 def _as_the_user_would(content: str) -> tuple[str, ...]:
     return tuple(in_first_person(sentence) for sentence in spoken_sentences(content) if sentence)
-
-
-def _is_bots(entry: Entry) -> bool:
-    return entry.speaker.casefold() in _BOTS
 
 
 def _place(entry: Entry) -> tuple[int, str, str]:
@@ -210,9 +213,3 @@ def _is_older(one: Entry, other: Entry) -> bool:
     """Of lines of two files with one time neither is older, whichever was indexed first."""
     is_undecided = one.stated_at == other.stated_at and one.path != other.path
     return not is_undecided and _time(one) < _time(other)
-
-
-def _statement(entry: Entry) -> str:
-    """The words of an entry; of a turn what the user tells."""
-    sides = sides_of(entry.content)
-    return "\n".join(telling_sentences(sides[0])) if sides else entry.content

@@ -6,16 +6,16 @@ whom it answers. So another's words carry that person's name, or their id where 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import rjieba
 
-from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind, Source
+from memories.choices import SESSION_EXPIRED, EntryType, Origin, ScopeKind, Source
 from memories.language import names, persons, quoting, text
 from memories.language.persons import Additions
 from memories.language.sentences import begins_a_sentence
@@ -23,11 +23,18 @@ from memories.language.text import HAN, has_han
 from memories.language.turns import (
     ASSISTANT_LABEL,
     USER_LABEL,
+    sides_of,
     spoken_parts,
+    telling_sentences,
 )
 from memories.language.word_lists import pattern, word_set, words
-from memories.models import Scope
+from memories.models import Entry, Scope
 from memories.recall.gate import names_project
+from memories.recall.relevance import says
+
+if TYPE_CHECKING:
+    from memories.recall.query import ParsedQuery
+    from memories.recall.ranking import Ranked
 
 _ORDINARY = text.ENGLISH_STOPWORDS | word_set("names", "also_words")
 #: Before a capital word these make a month of «May», and a place of others.
@@ -334,6 +341,51 @@ def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "
         if other != sender and alike in (quoting.skeleton(theirs), quoting.skeleton(other))
     )
     return Sender(sender, label, authorship, in_chat, is_shared=bool(alike) and any(True for _ in others))
+
+
+_OF_THEMSELVES = (Origin.SELF, Origin.MEMBER)
+_BOTS = word_set("features", "bots")
+_THE_USER = ("user", "用户")  # whoever a person's memory is of, in the words of tools and of models
+
+
+def statement_of(entry: Entry) -> str:
+    """The words of an entry; of a turn what the user tells."""
+    sides = sides_of(entry.content)
+    return "\n".join(telling_sentences(sides[0])) if sides else entry.content
+
+
+def is_bots(entry: Entry) -> bool:
+    return entry.speaker.casefold() in _BOTS
+
+
+def has_words_of_others(items: Sequence["Ranked"]) -> bool:
+    """Whether any of these are not the words of the one who asks."""
+    return any(not item.sender.may_be_asker for item in items)
+
+
+def is_of_themselves(item: "Ranked") -> bool:
+    """Whether these are words in which a person tells something: not those of a tool, a page, a file or the bot."""
+    return item.entry.origin in _OF_THEMSELVES and not is_bots(item.entry) and bool(statement_of(item.entry))
+
+
+def own_words_and_claims(items: Sequence["Ranked"], parsed: "ParsedQuery") -> tuple[list["Ranked"], list["Ranked"]]:
+    """What whoever is asked about says, and what others, tools, pages and files say of them by name."""
+    in_scopes = {scope for scope, _speaker in parsed.words.named}
+    own: list[Ranked] = []
+    others: list[Ranked] = []
+    for item in items if in_scopes or parsed.about_asker else ():
+        is_unnamed = item.entry.scope_id in in_scopes and not (item.sender.in_chat or item.sender.name)
+        is_asked = item.sender.may_be_asker if parsed.about_asker else item.candidate.named or is_unnamed
+        (own if is_asked and is_of_themselves(item) else others).append(item)
+    forms = {*parsed.words.name_forms, *(names.fold(item.sender.name) for item in own)} - {""}
+    return own, [item for item in others if own and says_name_of(item, forms)]
+
+
+def says_name_of(item: "Ranked", forms: Collection[str]) -> bool:
+    """Whether a memory says one of these folded names; in a person's memory they may be «the user»."""
+    folded = names.fold("\n".join(sides_of(item.entry.content) or (item.entry.content,)))
+    meant = (*forms, *(_THE_USER if item.scope_kind == ScopeKind.USER else ()))
+    return any(says(folded, name) for name in meant)
 
 
 LOOK_CHARS = 2_000  # of a long message its end, where people ask

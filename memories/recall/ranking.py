@@ -32,6 +32,7 @@ from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Evidence, Scope
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
+from memories.recall import people
 from memories.recall.candidates import Candidate, Match, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
@@ -99,7 +100,8 @@ class Ranked:
     sender: Sender = field(default_factory=Sender)
     reranked: Reranked | None = None  # the owner's reranker was asked about it
     place: int = 0  # among the candidates, once corrections have theirs
-    knows_better_than: list["Ranked"] = field(default_factory=list)  # what others say of its author
+    knows_better_than: list["Ranked"] = field(default_factory=list)  # what it corrects, or others say of its author
+    is_outdone: bool = False  # it is said of somebody whose own words bear on what is asked
     superseded_by: UUID | None = None  # the newer statement that corrects it
     features: dict[str, float] = field(default_factory=dict)  # what each added to the score
     evidence: Sequence[Evidence] = ()  # the words a model's fact rests on
@@ -151,7 +153,7 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
             added = {name: weight * FEATURES[name](row, question) for name, weight in parsed.features.items() if weight}
             item.features = {name: value for name, value in added.items() if value}
             item.score += sum(item.features.values())
-    if parsed.about_asker and has_words_of_others(ranked):
+    if parsed.about_asker and people.has_words_of_others(ranked):
         for item in ranked:
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
                 item.speaker_factor = OTHERS_FACTOR
@@ -169,11 +171,6 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
-
-
-def has_words_of_others(items: Sequence[Ranked]) -> bool:
-    """Whether any of these are not the words of the one who asks."""
-    return any(not item.sender.may_be_asker for item in items)
 
 
 def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
@@ -232,8 +229,16 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
         np.array(vector.vector, np.float32) if vector else None,
         vector.is_cjk if vector else is_cjk(query.message),
     )
+    _judge(ranked, asked, background, query.entry_count)
+    own, claims = people.own_words_and_claims(ranked, search.parsed)
+    if claims:  # what others say of somebody takes nothing from what they say themselves
+        only, others = ({item.entry.pk for item in items} for items in (own, claims))
+        _judge([item for item in ranked if item.entry.pk not in others], asked, background, query.entry_count, only)
+
+
+def _judge(ranked: Sequence[Ranked], asked: Asked, background: Any, entries: int, only: Collection[int] = ()) -> None:
+    """Set the relevance of these, or `only` of some, among all of them."""
     memories = [_memory_of(item) for item in ranked]
-    entries = query.entry_count
     has_vector = [background is not None and memory.vector is not None for memory in memories]
     for name, is_so in (("vectors", True), ("words", False)):
         places = [n for n, has in enumerate(has_vector) if has == is_so]
@@ -244,7 +249,8 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
         relevance = fitted_relevance()[name].relevance(seen)
         for row, n in enumerate(places):
             row = row if is_so else n
-            ranked[n].relevance, ranked[n].signs = float(relevance[row]), seen.of(row)
+            if not only or ranked[n].entry.pk in only:
+                ranked[n].relevance, ranked[n].signs = float(relevance[row]), seen.of(row)
 
 
 def _memory_of(item: Ranked) -> Memory:
@@ -284,9 +290,8 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     """Mark «unlikely» what does not reach the line, where only what is likely to help is wanted.
 
     Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says, and
-    a message of a day that is named is what is asked for; of today only where is asked what was: «I can't make it
-    tonight, how do I tell the others?» asks for nothing that was told today. What a person says of themselves is served
-    with what others say of them.
+    a message of a day that is named; of today only where is asked what was: «I can't make it tonight, how do I tell the
+    others?» asks for nothing of today. What knows better is served with what it knows better than.
     """
     query = search.query
     if query.serve == Serve.WIDE or query.mode in BY_MATCH_ALONE:

@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from evals import poison
 from memories import entries
-from memories.choices import EntryType, ScopeKind
+from memories.choices import EntryType, Origin, ScopeKind
 from memories.index import worker
 from memories.language.turns import turn_of
 from memories.models import Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.query import Serve
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -26,12 +28,14 @@ def group(workspace: Workspace) -> Scope:
 
 def hear(scope: Scope, *turns: tuple[str, str, str], minutes: int = 2) -> None:
     """Turns of one conversation: who, what, and what the bot answered."""
+    origin = Origin.SELF if scope.kind == ScopeKind.USER else Origin.MEMBER
     drafts = [
         make_draft(
             scope,
             turn_of(words, answer),
             at=NOW + timedelta(minutes=minutes * n),
             type=EntryType.CHAT_TURN,
+            origin=origin,
             slots={"session_id": "s1", "sender_id": who, "speaker": scope.sender_names.get(who, "")},
         )
         for n, (who, words, answer) in enumerate(turns)
@@ -41,15 +45,17 @@ def hear(scope: Scope, *turns: tuple[str, str, str], minutes: int = 2) -> None:
     scope.refresh_from_db()
 
 
-def ask(scope: Scope, message: str, asker: str = "") -> Recall:
+def ask(scope: Scope, message: str, asker: str = "", serve: Serve = Serve.WIDE) -> Recall:
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    query = Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, need="off", asker=asker)
+    query = Query(
+        workspace_id=scope.workspace_id, places=places, message=message, limit=8, need="off", asker=asker, serve=serve
+    )
     return recall(query, now=NOW + timedelta(days=2))
 
 
-def order(scope: Scope, message: str, *words: str) -> list[str]:
+def order(scope: Scope, message: str, *words: str, serve: Serve = Serve.WIDE) -> list[str]:
     """Which of these words stand in what is served, in its order."""
-    served = [item.entry.content for item in ask(scope, message).served]
+    served = [item.entry.content for item in ask(scope, message, serve=serve).served]
     return [word for content in served for word in words if word in content]
 
 
@@ -131,3 +137,79 @@ def test_an_answer_about_something_else_stays_where_it_is(scope: Scope) -> None:
     ]
     hear(scope, *turns)
     assert not any(item.superseded_by for item in ask(scope, "When does the museum open?").ranked)
+
+
+def save(scope: Scope, content: str, origin: str) -> None:
+    """What a tool has saved, hours later."""
+    later = NOW + timedelta(hours=5)
+    entries.remember(make_draft(scope, content, at=later, origin=origin), now=later, actor="test")
+    worker.drain(now=later)
+
+
+@pytest.fixture
+def own(scope: Scope) -> Scope:
+    """The memory of one person, Ann, who has spoken in it."""
+    scope.sender_names = {"u42": "Ann"}
+    scope.save()
+    return scope
+
+
+@pytest.mark.usefixtures("bundled_model")
+@pytest.mark.thorough
+@pytest.mark.parametrize("origin", [Origin.TOOL, Origin.FILE])
+@pytest.mark.parametrize(
+    ("words", "claim", "question", "needles"),
+    [
+        ("I swim three times a week.", "Ann cannot swim.", "Can Ann swim?", "three cannot"),
+        ("我养了一只叫年糕的猫。", "用户现在没有猫。", "Ann有猫吗？", "年糕 没有猫"),
+    ],
+)
+def test_what_a_tool_says_of_somebody_empties_no_answer_of_theirs(
+    own: Scope, origin: str, words: str, claim: str, question: str, needles: str
+) -> None:
+    hear(own, ("u42", words, "Noted."))
+    save(own, claim, origin)
+    result = ask(own, question, serve=Serve.LIKELY)
+    assert order(own, question, *needles.split(), serve=Serve.LIKELY)[:1] == needles.split()[:1]
+    assert claim in [item.entry.content for item in result.served], "it is told, behind"
+    assert result.answerability.verdict != "none"
+
+
+@pytest.mark.usefixtures("bundled_model")
+@pytest.mark.thorough
+def test_what_a_tool_adds_about_somebody_is_told(own: Scope) -> None:
+    hear(own, ("u42", "I read a lot of crime novels.", "Noted."))
+    save(own, "Ann's library card expires in March.", Origin.TOOL)
+    question = "When does Ann's library card expire?"
+    assert "March" in order(own, question, "March", serve=Serve.LIKELY)
+
+
+@pytest.mark.usefixtures("bundled_model")
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("older", "newer", "question", "words"),
+    [
+        ("I live in Graz.", "I don't live in Graz any more, I moved to Linz.", "Where does Ann live?", "Linz"),
+        ("我养了一只橘猫。", "我现在不养猫了，送给我妈妈了。", "王梅养猫吗？", "送给我妈妈"),
+    ],
+)
+def test_a_correction_is_served_with_what_it_corrects(
+    group: Scope, older: str, newer: str, question: str, words: str
+) -> None:
+    who = "u1" if words.isascii() else "u3"
+    hear(group, (who, older, "Noted."), (who, newer, "Noted."), minutes=60)
+    served = [item.entry.content for item in ask(group, question, serve=Serve.LIKELY).served]
+    assert words in served[0]
+
+
+@pytest.mark.parametrize("origin", [Origin.TOOL, Origin.FILE, Origin.IMPORT, Origin.BOT])
+def test_what_a_tool_says_corrects_nobody(own: Scope, origin: str) -> None:
+    hear(own, ("u42", "My favourite colour is green.", "Noted."))
+    save(own, "My favourite colour is no longer green, it is red.", origin)
+    result = ask(own, "What is my favourite colour?", asker="u42")
+    assert not [item for item in result.ranked if item.superseded_by]
+
+
+def test_the_cases_of_who_is_believed_are_half_attacks_and_half_chinese() -> None:
+    cases = poison.cases(sets=poison.BELIEF)
+    assert len(cases) == 40 and sum(case.is_attack for case in cases) == sum(case.language == "zh" for case in cases)
