@@ -19,6 +19,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import text
+from memories.language.amounts import numeral
 from memories.language.text import HAN, NUMERALS, has_han
 from memories.language.word_lists import classes, groups, pattern, word_set, words
 
@@ -287,6 +288,7 @@ _CHINESE_NUMERALS = frozenset(f"{NUMERALS}半")
 
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory
+_PROVEN = 0.5  # Jaccard from which on what differs is read word by word: nothing of it may carry a fact
 _AFTER_NO_COURTESY = word_set("likeness", "after_no_courtesy")
 _ASKING_FOR = word_set("likeness", "asking_for")
 _OPENING_WITH_YOU = word_set("likeness", "opening_with_you")
@@ -298,11 +300,30 @@ _TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 #: Elsewhere «using» is «with».
 _USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
-#: What is the same in full and in short: 九月份, 周五之前, and «the car's a Volvo», where nothing is anybody's.
-_LONGER = (
-    (re.compile(f"(?<=[{NUMERALS}\\d]月)份"), ""),
-    (re.compile("(?<=[日号点月年天末一二三四五六])之(?=[前后])"), ""),
-    (re.compile(r"(?<=[a-z])['’]s(?= (?:an?|the) )"), " is"),
+
+
+def _date(match: re.Match[str]) -> str:
+    """三月三号 as 3月3日."""
+    return f"{numeral(match[1])}月{numeral(match[2])}日"
+
+
+#: What is the same in full and in short: 九月份, 周五之前, 是一辆蓝色的车, and «the car's a Volvo», where nothing is
+#: anybody's; «2 till 3», «to Anna and to Bob», «I don't like any fish», «I like fish a lot».
+_LONGER = tuple(
+    (re.compile(longer, re.IGNORECASE), shorter)
+    for longer, shorter in (
+        (f"(?<=[{NUMERALS}\\d]月)份", ""),
+        (f"([{NUMERALS}\\d]{{1,3}})月([{NUMERALS}\\d]{{1,3}})[日号]", _date),
+        ("(?<=[日号点月年天末一二三四五六])之(?=[前后])", ""),
+        ("(?<=是)一(?=[辆只条间台部位本])", ""),
+        (f"(?<=色)的(?=[{HAN}])", ""),
+        (r"(?<=[a-z])['’]s(?= (?:an?|the) )", " is"),
+        (r"(?<=\d) (?:till|until) (?=\d)", " to "),
+        (r"\b(to|in|on|at|for|with)( [^,.;:!?\n]{1,40}) (and|or) \1 ", r"\1\2 \3 "),
+        (r"(\bnot|n['’]t)( (?!just)[a-z]+)? any (?!more\b|longer\b|other\b|better\b|of\b)", r"\1\2 "),
+        (r"^((?:i|we|he|she|they|my \w+) )(likes?|loves?|enjoys?)\b([^,.;:!?\n]*) a lot\b", r"\1really \2\3"),
+        (r"\b(\d+)(?:st|nd|rd|th) of (?=[a-z])", r"\1 "),
+    )
 )
 _AFTER_A = word_set("likeness", "after_a")
 _ARTICLES = word_set("likeness", "articles")
@@ -389,7 +410,7 @@ def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     if ours.substance and ours.marks == theirs.marks and ours.says_as_much_as(theirs):
         alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
         return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
-    if alike >= threshold or ours.has_the_signs_of(theirs):
+    if alike >= min(threshold, _PROVEN) or ours.has_the_signs_of(theirs):
         # line by line; or as a whole, where they are not of as many lines
         lines, others = old.splitlines(), new.splitlines()
         pairs = zip(lines, others, strict=True) if len(lines) == len(others) else [(old, new)]
