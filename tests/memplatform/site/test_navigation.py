@@ -48,6 +48,11 @@ def test_an_auditor_finds_the_audit_log_among_the_twelve(mine: House) -> None:
     assert "Audit log" in shown
 
 
+def test_who_invites_finds_the_members_among_the_twelve(owner: Client, mine: House) -> None:
+    shown, more, _is_open = places(owner)
+    assert "Members" in shown and "Recall lab" in more
+
+
 def test_a_page_behind_more_opens_it_and_is_marked(owner: Client, mine: House) -> None:
     assert places(owner, "admin:memories_scope_changelist")[2]
     page = owner.get(reverse("admin:memories_scope_changelist")).content.decode()
