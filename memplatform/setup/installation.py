@@ -60,6 +60,7 @@ WORDS = {
             ("manage.py", "check", "--fail-level", "WARNING"),
             ("manage.py", "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull),
             ("manage.py", "makemigrations", "--check", "--dry-run"),
+            ("deploy/advisories.py",),
             _TESTS,
         ),
     ),
