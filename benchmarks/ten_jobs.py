@@ -186,9 +186,14 @@ def find_person(operator: Operator) -> None:
     operator.sees("I drink my coffee black")
 
 
-def find_person_by_palette(operator: Operator) -> None:
+def palette(operator: Operator, words: str) -> None:
     operator.page.keyboard.press("Control+k")
-    operator.page.keyboard.type("Ann Mil")
+    expect(operator.page.get_by_placeholder("Type to search")).to_be_focused()
+    operator.page.keyboard.type(words)
+
+
+def find_person_by_palette(operator: Operator) -> None:
+    palette(operator, "Ann Mil")
     operator.click(operator.page.get_by_role("link", name=re.compile("Ann Miller")))
     operator.sees("I drink my coffee black")
 
@@ -282,8 +287,7 @@ def invite(operator: Operator) -> None:
 
 
 def invite_by_palette(operator: Operator) -> None:
-    operator.page.keyboard.press("Control+k")
-    operator.page.keyboard.type("Invite")
+    palette(operator, "Invite")
     operator.click(operator.page.get_by_role("link", name=re.compile("Invite somebody")))
     make_invitation(operator)
 
