@@ -78,7 +78,7 @@ def test_a_commit_is_held_to_what_make_check_runs_before_the_tests() -> None:
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     entries = [hook["entry"] for hook in repository["hooks"]]
     checks = [" ".join(command) for command in WORDS["check"].commands if "pytest" not in command]
-    assert len(checks) == 6
+    assert len(checks) == 7
     assert [check for check in checks if f"python3 bootstrap.py python {check}" not in entries] == []
     assert all(entry.split()[2] in WORDS for entry in entries)
 
