@@ -88,6 +88,7 @@ RELEVANCE_SIGNS = {
     "many": _("among many"),
     "alone": _("alone"),
     "across": _("in another script"),
+    "no_number": _("states no number"),
     "name": _("about what is named"),
     "sole_name": _("alone about it"),
     "linked_name": _("linked to what is named"),

@@ -37,6 +37,7 @@ from memories.recall.eligibility import credential_guard, scope_filter, servable
 from memories.recall.events import RecalledEvent
 from memories.recall.people import attributed, has_words_of_others, says_name_of, unnamed
 from memories.recall.query import ParsedQuery, Query
+from memories.recall.question import DateRange
 from memories.recall.ranking import YOUNG, Ranked, youth_of
 
 #: How much better somebody else's words may match before it counts no more.
@@ -49,6 +50,7 @@ UNKNOWN_NAME = 0.15
 FOUND, WEAK, NONE = "found", "weak", "none"
 CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
 SAME_QUESTION = 0.75  # share of what a turn tells that stands in the question
+MONTH = timedelta(days=31)  # a longer time that a question names may be that of all there is
 BEST = 3  # memories whose own words are looked at
 #: Of the words alone, where there are no vectors: less than this share is none, less than that weak.
 WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
@@ -125,7 +127,7 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
         speaker=bool(words.named),
         lead=lead,
         others=others,
-        date=any(item.candidate.date >= 1 for item in ranked),
+        date=_tells_by_date(ranked, parsed.date_ranges),
         entries=entries,
         unknown_name=parsed.names_unknown,
     )
@@ -138,6 +140,12 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
     if any(item.similarity is None for item in usable[:BEST]):
         verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
     return replace(signs, verdict=verdict, strength=strength)
+
+
+def _tells_by_date(ranked: Sequence[Ranked], ranges: Sequence[DateRange]) -> bool:
+    """Whether something is of the days a question names; a whole year that all is of tells nothing of it."""
+    of_days = sum(item.candidate.date >= 1 for item in ranked)
+    return bool(of_days) and (of_days < len(ranked) or any(named.end - named.start <= MONTH for named in ranges))
 
 
 def assess_newest(served: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:

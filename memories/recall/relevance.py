@@ -124,6 +124,8 @@ def rarity(term: int) -> float:
 
 
 _FOR_ALL = pattern("questions", "about_all", re.IGNORECASE)
+_FOR_NUMBER = pattern("questions", "asks_number", re.IGNORECASE)
+_NUMBER = pattern("questions", "states_number", re.IGNORECASE)
 #: Whom a search query is about says nothing of what is asked: «user home city».
 _NOBODY = frozenset(text.terms("user users 用户"))
 
@@ -269,7 +271,7 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     - `relation`: likeness of what is asked and what is told, by the relations; `meaning_and_relation` their product
     - `words`: share of the question's words that are in it, by how rare they are; `rare_word` the rarest of them
     - `behind`, `ahead`: how far it stands behind the best of the others, or before it; `many`: among how many it is
-    - `across`: it is in another script than the question
+    - `across`: it is in another script than the question; `no_number`: a number is asked for, and it states none
     - `name`: it is about what the question names; `sole_name` more the fewer are; `linked_name`: it shares a name with
       one that is; `other_name`: it is about something else; `says_name`: its text says a name of the question
     - of what is about what is named, or linked to it: `detail`: share of the question's words beside the names;
@@ -302,10 +304,24 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
         "many": np.full(len(memories), math.log(max(entries, 1)) / 3),
         "alone": np.full(len(memories), float(entries <= 1)),
         "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
+        "no_number": _lack_of_number(asked, memories),
         "says_name": says_name,
         **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
+
+
+def _lack_of_number(asked: Asked, memories: Sequence[Memory]) -> Array:
+    """1 for each memory that states no number, where one is asked for."""
+    if not _FOR_NUMBER.search(asked.message):
+        return np.zeros(len(memories), np.float32)
+    return np.array([not states_number(one.content) for one in memories], np.float32)
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def states_number(content: str) -> bool:
+    """Whether a text has a number in it, in digits or words."""
+    return _NUMBER.search(content) is not None
 
 
 def _nearness(asked: Asked, memories: Sequence[Memory], background: Background | None) -> tuple[Array, Array]:

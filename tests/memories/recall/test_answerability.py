@@ -1,6 +1,7 @@
 """Whether what was found is enough to answer with (C3)."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,6 +11,7 @@ from memories.models import Entry
 from memories.recall.answer import Answerability, assess_all, is_noise, strength_of
 from memories.recall.candidates import Candidate
 from memories.recall.query import ParsedQuery, Words
+from memories.recall.question import DateRange
 from memories.recall.ranking import Ranked
 
 CAT = terms("cat").keys()
@@ -72,10 +74,21 @@ def test_what_somebody_else_said_is_weak_evidence_of_what_ann_said(
     assert verdict(*items, words=asked("cat", unheard=1.0)) == "found", "nobody is named"
 
 
+def within(days: int) -> ParsedQuery:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return ParsedQuery(asked("cat"), date_ranges=[DateRange(start, start + timedelta(days=days), "then")])
+
+
 def test_a_day_counts_when_something_was_said_on_it() -> None:
-    on_it = assess_all([item(0.3, date=1.0)], [item(0.3)], ParsedQuery(asked("cat")), 100)
-    after = assess_all([item(0.3, date=0.7)], [item(0.3)], ParsedQuery(asked("cat")), 100)
+    on_it = assess_all([item(0.3, date=1.0)], [item(0.3)], within(1), 100)
+    after = assess_all([item(0.3, date=0.7)], [item(0.3)], within(1), 100)
     assert on_it.date and not after.date
+
+
+def test_a_year_counts_where_not_all_was_said_in_it() -> None:
+    in_it, before = item(0.3, date=1.0), item(0.3, date=0.0)
+    assert assess_all([in_it, before], [in_it], within(365), 100).date
+    assert not assess_all([in_it, in_it], [in_it], within(365), 100).date, "«how old is it this year?»"
 
 
 @pytest.mark.parametrize(("unheard", "expected"), [(0.0, "found"), (2.0, "weak"), (9.0, "none")])

@@ -200,6 +200,22 @@ def test_of_what_is_about_one_thing_the_words_beside_its_name_tell_what_is_asked
 
 
 @pytest.mark.parametrize(
+    ("question", "without_number"),
+    [
+        ("How old is my cat?", [1, 0, 0, 1]),
+        ("我的猫几岁了？", [1, 0, 0, 1]),
+        ("What is my cat called?", [0, 0, 0, 0]),
+        ("我的猫叫什么？", [0, 0, 0, 0]),
+    ],
+)
+def test_what_states_no_number_is_a_worse_answer_where_one_is_asked_for(
+    question: str, without_number: list[float]
+) -> None:
+    memories = _named_facts(My_cat_is_called_Momo=(), My_cat_turned_seven=(), 我的猫三岁了=(), 我养了一只猫=())
+    assert _seen(question, memories, "no_number") == without_number
+
+
+@pytest.mark.parametrize(
     ("question", "is_for_all"),
     [
         ("Tell me everything you know about Otter.", 1),
