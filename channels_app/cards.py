@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from channels_app.models import Channel, Identity
-from memories.offline import NotCached, signed_files
+from memories.offline import NotCached, store
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 
@@ -72,7 +72,7 @@ def forget_channels(workspace_id: int) -> None:
     """Have the channels of a workspace kept anew by the next call: a rule was changed."""
     path = _channels_path(workspace_id)
     _kept.pop(path, None)
-    signed_files.remove(path)
+    store.remove(path)
 
 
 def cached_channels(workspace_id: int, *, now: datetime) -> list[Channel]:
@@ -88,7 +88,7 @@ def cached_person(workspace_id: int, address: Address, *, now: datetime) -> str:
 
 
 def _read_channels(workspace_id: int, now: datetime) -> dict[str, Any]:
-    card = signed_files.read(_channels_path(workspace_id))
+    card = store.read(_channels_path(workspace_id))
     if card is None or now - datetime.fromisoformat(card["kept_at"]) > KEPT_FOR:
         raise NotCached
     return card
@@ -114,13 +114,13 @@ def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: date
     )
     record = {"card": asdict(card), "kept_at": now.isoformat()}
     _write(_sessions_path(workspace_id, uid), {"cards": {uid: record}})
-    others = (signed_files.read(_sessions_path(workspace_id, card.key)) or {}).get("cards", {})
+    others = (store.read(_sessions_path(workspace_id, card.key)) or {}).get("cards", {})
     _write(_sessions_path(workspace_id, card.key), {"cards": others | {uid: record}})
 
 
 def cached_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
     """The session with this key or id, as it was kept last. Raises NotCached, also where several have the key."""
-    stored = (signed_files.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
+    stored = (store.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
     cards = [
         SessionCard(**record["card"] | {"channel": tuple(record["card"]["channel"])})
         for record in stored.values()
@@ -144,7 +144,7 @@ def drop_old(*, now: datetime) -> int:
     """Remove the cards nobody has renewed for a day; how many."""
     old = list(_old(now))
     for path in old:
-        signed_files.remove(path)
+        store.remove(path)
     return len(old)
 
 
@@ -154,7 +154,7 @@ def count_old(*, now: datetime) -> int:
 
 
 def _old(now: datetime) -> Iterator[Path]:
-    top, oldest = signed_files.root(), (now - KEPT_FOR).timestamp()
+    top, oldest = store.root(), (now - KEPT_FOR).timestamp()
     for path in [*top.glob("sessions/*/*"), *top.glob("channels/*")]:
         with suppress(FileNotFoundError):  # written anew meanwhile
             if path.stat().st_mtime < oldest:
@@ -162,11 +162,11 @@ def _old(now: datetime) -> Iterator[Path]:
 
 
 def _channels_path(workspace_id: int) -> Path:
-    return signed_files.root() / "channels" / str(workspace_id)
+    return store.root() / "channels" / str(workspace_id)
 
 
 def _sessions_path(workspace_id: int, name: str) -> Path:
-    return signed_files.root() / "sessions" / str(workspace_id) / sha256(name.lower().encode()).hexdigest()[:40]
+    return store.root() / "sessions" / str(workspace_id) / sha256(name.lower().encode()).hexdigest()[:40]
 
 
 def _is_due(path: Path, seconds: float) -> bool:
@@ -182,7 +182,7 @@ def _is_due(path: Path, seconds: float) -> bool:
 
 def _write(path: Path, card: dict[str, Any]) -> None:
     try:
-        signed_files.folder(*path.relative_to(signed_files.root()).parts[:-1])
-        signed_files.write(path, card)
+        store.folder(*path.relative_to(store.root()).parts[:-1])
+        store.write(path, card)
     except OSError as problem:  # a full disk keeps no call from its answer
         log.warning("card_not_kept", problem=str(problem))

@@ -23,7 +23,7 @@ from memories.conf import conf
 from memories.consolidation import summaries
 from memories.consolidation.capture import turn_text
 from memories.models import Workspace
-from memories.offline import journal, key_cache
+from memories.offline import journal, store
 from sessions_app.models import EventKind, SessionEvent
 
 
@@ -53,7 +53,7 @@ def count_waiting() -> dict[str, int]:
 def forget_keys() -> dict[str, int]:
     """Drop from the cache what the database would not let in, and what nobody has used for a day."""
     now = timezone.now()
-    return {"keys": key_cache.drop_unusable(now), "cards": cards.drop_old(now=now)}
+    return {"keys": store.drop_unusable(now), "cards": cards.drop_old(now=now)}
 
 
 def clean_messages() -> dict[str, int]:
@@ -96,7 +96,7 @@ def _outdated_rows() -> dict[str, QuerySet[Any]]:
 
 def count_keys() -> dict[str, int]:
     now = timezone.now()
-    return {"keys": key_cache.count_unusable(now), "cards": cards.count_old(now=now)}
+    return {"keys": store.count_unusable(now), "cards": cards.count_old(now=now)}
 
 
 def unite_people() -> dict[str, int]:

@@ -202,7 +202,7 @@ WEB_ROLE = env("MEMPLATFORM_WEB_ROLE", default="memplatform_web")
 DIRECT_URL = env("DATABASE_DIRECT_URL", default="") if env("DATABASE_URL", default="") else ""
 #: Whether this process reaches the database through that pooler; commands and the supervisor go past it.
 DATABASE_IS_POOLED = bool(DIRECT_URL) and PROCESS in DATABASE_LOGINS
-#: What each transaction begins with there (memories.pooled).
+#: What each transaction begins with there (memories.postgresql).
 DATABASE_TRANSACTION_SETTINGS: dict[str, str] = {}
 _address = DATABASE_LOGINS.get(PROCESS) or env("DATABASE_URL", default="") or postgres.url(DATA_DIR)
 

@@ -21,7 +21,7 @@ from django.db.models import QuerySet
 from django_q.tasks import async_task
 from psycopg.errors import LockNotAvailable
 
-from memories import prepared
+from memories import postgresql
 from memories.choices import GroupSessions
 from memories.conf import conf
 from memories.consolidation import buffer
@@ -176,7 +176,7 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
         "next": session.next_position,
         "last_at": session.last_at,
     }
-    with prepared.cursor() as cursor:
+    with postgresql.cursor() as cursor:
         cursor.execute(_APPEND, columns)
         for message, (pk,) in zip(messages, cursor.fetchall(), strict=True):
             message.pk, message._state.adding = pk, False
@@ -226,8 +226,8 @@ _waiting = 0
 _SCOPE = ("id", "workspace", "key", "kind")
 _OPEN = f"""
     SELECT o.is_locked, o.transaction, (o.session).id IS NOT NULL, u.id IS NOT NULL, c.id IS NOT NULL,
-        {prepared.columns(Scope, "u", *_SCOPE)}, {prepared.columns(Scope, "c", *_SCOPE)},
-        {prepared.columns(Session, "(o.session)")}
+        {postgresql.columns(Scope, "u", *_SCOPE)}, {postgresql.columns(Scope, "c", *_SCOPE)},
+        {postgresql.columns(Session, "(o.session)")}
     FROM memplatform_open_session(%s::bigint, %s::bigint, %s::text, %s::text, %s::text) o
     LEFT JOIN memories_scope u ON u.id = (o.session).user_scope_id
     LEFT JOIN memories_scope c ON c.id = (o.session).chat_scope_id
@@ -244,21 +244,21 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Se
     # sessions that share a number only wait for each other
     digest = hashlib.blake2b("\0".join(map(str, place)).encode(), digest_size=8).digest()
     number = SESSION_LOCK | int.from_bytes(digest) & _BITS
-    is_locked, transaction, *stored = prepared.rows(_OPEN, [number, *place])[0]
+    is_locked, transaction, *stored = postgresql.rows(_OPEN, [number, *place])[0]
     database.note_transaction(database.Transaction(transaction, platform, account, key))
     if not is_locked:
         with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
-        _is_locked, _transaction, *stored = prepared.rows(_OPEN, [number, *place])[0]
+        _is_locked, _transaction, *stored = postgresql.rows(_OPEN, [number, *place])[0]
     # A session with its scopes, as `_OPEN` reads them
     exists, has_user, has_chat, *columns = stored
     if not exists:
         return None
     width = len(_SCOPE)
     user, chat, own = columns[:width], columns[width : 2 * width], columns[2 * width :]
-    session = prepared.instance(Session, own)
-    session.user_scope = prepared.instance(Scope, user, *_SCOPE) if has_user else None
-    session.chat_scope = prepared.instance(Scope, chat, *_SCOPE) if has_chat else None
+    session = postgresql.instance(Session, own)
+    session.user_scope = postgresql.instance(Scope, user, *_SCOPE) if has_user else None
+    session.chat_scope = postgresql.instance(Scope, chat, *_SCOPE) if has_chat else None
     return session
 
 

@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from memories import embeddings, pooled
+from memories import embeddings, postgresql
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.models import Bot, BotKey, OAuthClient, OAuthGrant, Scope, Workspace
@@ -168,8 +168,8 @@ def as_the_web(db: None) -> Iterator[None]:
 @contextmanager
 def acting_as(role: str) -> Iterator[None]:
     """This connection has the rights of a role, without a statement that a test would count."""
-    if pooled.is_on():  # tests.support.behind_pooler: what is set for a session would be another's
-        with pooled.putting({"role": role}):
+    if postgresql.is_pooled():  # tests.support.behind_pooler: what is set for a session would be another's
+        with postgresql.putting_settings({"role": role}):
             yield
         return
     raw = connection.connection

@@ -22,7 +22,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform", "evals"] 
 #: Verbs are strangers to one another.
 LAYERS = {
     "words": "exceptions kinds choices conf metrics tracing language verification",
-    "tables": "pooled prepared tenancy models visibility staff audit",
+    "tables": "postgresql tenancy models visibility staff audit",
     "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle notes imports webhooks",

@@ -17,7 +17,7 @@ from django_q.tasks import async_task
 from channels_app import cards
 from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
-from memories import batches, pooled
+from memories import batches, postgresql
 from memories.batches import changed_since
 from memories.batches.moving import Carrying, carry_over
 from memories.choices import BatchState, BatchVerb, ChangeState, DmScope, ScopeKind
@@ -201,7 +201,7 @@ def count_left(identity: Identity) -> int:
 
 def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str = "") -> int:
     """Carry over what the unused memory of an identity holds; how many memories. Raises ScopeFrozen."""
-    with pooled.lock_of_session(_LOCK | identity.pk) as is_mine:
+    with postgresql.lock_of_session(_LOCK | identity.pk) as is_mine:
         if not is_mine:
             return 0
         fresh = Identity.objects.select_related("person").filter(pk=identity.pk).exclude(unused_key="").first()

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from channels_app.models import Channel, Identity
-from memories import prepared
+from memories import postgresql
 from memories.choices import DmScope
 from memories.exceptions import PlatformError
 from memories.tenancy.resolver import Address, ChannelRules, key_of_peer, resolve
@@ -95,7 +95,7 @@ _CHANNEL = f"""
 SELECT (
     SELECT p.key::text FROM channels_app_identity i JOIN channels_app_person p ON p.id = i.person_id
     WHERE i.workspace_id = c.workspace_id AND i.platform = c.platform AND i.peer = %(peer)s::text
-        AND p.united_at IS NOT NULL LIMIT 1), {prepared.columns(Channel, "c")}
+        AND p.united_at IS NOT NULL LIMIT 1), {postgresql.columns(Channel, "c")}
 FROM channels_app_channel c
 WHERE c.workspace_id = %(workspace)s::bigint AND c.platform = %(platform)s::text AND c.account = %(account)s::text
 """  # noqa: S608 (names of ours)
@@ -113,11 +113,11 @@ def channel_with_person(workspace_id: int, platform: str, account: str, peer: st
     That is its `person`: None where the peer is one of its own. Without a peer it says nothing of it.
     """
     asked: dict[str, Any] = {"workspace": workspace_id, "platform": platform, "account": account, "peer": peer}
-    rows = prepared.rows(_CHANNEL, asked)
+    rows = postgresql.rows(_CHANNEL, asked)
     if not rows:
         return None
     person, *columns = rows[0]
-    channel = prepared.instance(Channel, columns)
+    channel = postgresql.instance(Channel, columns)
     if peer:
         channel.person = person  # type: ignore[attr-defined]
     return channel

@@ -15,7 +15,7 @@ from django.db import transaction
 from channels_app.models import AT_PLATFORM, Connection, MessageKind
 from channels_app.platforms import platform_named
 from channels_app.platforms.wire import NAME_MAX, TEXT_MAX, TOKEN_MAX, Account, Call, Incoming, Received
-from memories import prepared, secrets
+from memories import postgresql, secrets
 from memories.language.text import is_storable
 from memories.models.ids import uuid7
 from memories.models.lease import wake_on_commit
@@ -105,7 +105,7 @@ def keep(
         if messages:
             rows = [_row(cleaned(message), now) for message in messages]
             place = {"workspace": connection.workspace_id, "connection": connection.pk}
-            kept = int(prepared.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
+            kept = int(postgresql.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
         if cursor is not None:
             Connection.objects.filter(pk=connection.pk).update(cursor=dict(cursor))
     if kept:

@@ -28,7 +28,7 @@ from memories.admin.pages import own_page, quarantine_url
 from memories.audit.models import AuditEvent
 from memories.choices import Permission
 from memories.models import Bot, BotKey
-from memories.offline import key_cache
+from memories.offline import store
 from memories.staff.rights import CONFIGURE, VIEW, rights_in, workspaces_of
 from memories.staff.roles import KEY_NEEDS
 
@@ -152,7 +152,7 @@ def _switch(call: ActionCall) -> str:
     bot.disabled_at = call.now if is_on else None
     bot.save(update_fields=["disabled_at"])
     digests = list(bot.keys.values_list("digest", flat=True))
-    transaction.on_commit(partial(key_cache.forget_all, digests))
+    transaction.on_commit(partial(store.forget_keys, digests))
     text = gettext("Disabled.") if is_on else gettext("Enabled.")
     call.admin.log_change(call.request, bot, text)
     return text
@@ -216,7 +216,7 @@ def _revoke(call: ActionCall) -> str:
     """For good: a revoked key is never accepted again."""
     key = call.row
     BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=call.now)
-    transaction.on_commit(partial(key_cache.forget, key.digest))
+    transaction.on_commit(partial(store.forget_key, key.digest))
     text = gettext("The key %(key)s is revoked.") % {"key": key}
     call.admin.log_as(call.request, AuditEvent.KEY_REVOKED, key.bot, text)  # where its issuing stands, too
     return text

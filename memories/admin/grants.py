@@ -16,7 +16,7 @@ from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, ActionCall, Question
 from memories.audit.models import AuditEvent
 from memories.models import BotKey, OAuthGrant
-from memories.offline import key_cache
+from memories.offline import store
 from memories.staff.rights import VIEW
 
 _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning", _("not begun"): "info"})
@@ -29,7 +29,7 @@ def _revoke(call: ActionCall) -> str:
     keys = BotKey.objects.filter(grant=grant)
     digests = list(keys.values_list("digest", flat=True))
     keys.filter(revoked_at=None).update(revoked_at=call.now)
-    transaction.on_commit(partial(key_cache.forget_all, digests))
+    transaction.on_commit(partial(store.forget_keys, digests))
     text = gettext("%(client)s is no longer let in.") % {"client": grant.client}
     call.admin.log_as(call.request, AuditEvent.KEY_REVOKED, grant.bot, text)
     return text

@@ -17,7 +17,7 @@ from rest_framework.throttling import BaseThrottle
 from memories.api.requests import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
-from memories.offline import database, key_cache, replicas
+from memories.offline import database, replicas, store
 from memories.tenancy.access import Caller
 
 MINUTE = timedelta(minutes=1)
@@ -63,7 +63,7 @@ def admit(token: str, now: datetime) -> BotKey | None:
             if not database.is_lost(error):
                 raise
             database.let_go()
-    if (key := key_cache.admit(token, now)) is None and not replicas.are_there():
+    if (key := store.admit_key(token, now)) is None and not replicas.are_there():
         raise DatabaseAway
     return key or _admit_by_replica(token, now)
 
@@ -92,9 +92,9 @@ def _admit_by_database(token: str, now: datetime) -> BotKey | None:
             raise
         key = BotKey.objects.admit(token, now)  # counted by this process alone: reading takes no room
     if key is None:
-        key_cache.forget(BotKey.digest_of(token))
+        store.forget_key(BotKey.digest_of(token))
         return None
-    key_cache.remember(key, now)
+    store.remember_key(key, now)
     return key
 
 
@@ -152,7 +152,7 @@ class KeyThrottle(BaseThrottle):
         self._wait = math.ceil((minute + MINUTE - now).total_seconds())
         calls = request.auth.calls
         if calls is None:
-            calls = key_cache.count_call(request.auth.digest, minute)
+            calls = store.count_call(request.auth.digest, minute)
         return calls <= conf.CALLS_PER_MINUTE
 
     def wait(self) -> float:

@@ -29,7 +29,7 @@ from django.db.models import (
 from django.db.models.lookups import GreaterThanOrEqual
 from django.utils.translation import gettext as _
 
-from memories import llm, prepared
+from memories import llm, postgresql
 from memories.choices import BufferState
 from memories.conf import conf
 from memories.language.text import count_tokens
@@ -109,7 +109,7 @@ def add(
 
 def _insert(values: Mapping[str, Any]) -> bool:
     """Buffer a turn; False where the batch of its conversation has no room for it."""
-    with prepared.cursor() as cursor:
+    with postgresql.cursor() as cursor:
         cursor.execute(_ADD, values)
         return bool(cursor.rowcount)
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
-from memories import prepared
+from memories import postgresql
 from memories.choices import Echo, EntryType, Verification
 from memories.conf import conf
 from memories.entries.draft import Draft
@@ -152,7 +152,7 @@ def stored_candidates(
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
     asked = {"workspace": writes[0].draft.scope.workspace_id, "most": conf.DEDUPE_CANDIDATES}
     for part in _parts(wanted):
-        for n, is_same, terms, *columns in prepared.rows(_CANDIDATES, asked | {"wanted": json.dumps(part)}):
+        for n, is_same, terms, *columns in postgresql.rows(_CANDIDATES, asked | {"wanted": json.dumps(part)}):
             if not is_same and _share(terms, writes[n].counts) < least:
                 continue
             pk, content, fingerprint, pinned, echo, verification, stated_at, expires_at = columns
@@ -366,7 +366,7 @@ def find_echoes(
         {"n": n, "scope": candidate.scope_id, "before": candidate.before, "probe": candidate.probe, "echo": Echo.TURN}
         for n, candidate in unclear.items()
     ]
-    rows = prepared.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES]) if wanted else []
+    rows = postgresql.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES]) if wanted else []
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
         unclear[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
     for n, candidate in unclear.items():
@@ -379,7 +379,7 @@ def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> No
     rows = [{"id": entry, "at": at.isoformat()} for entry, at in used]
     if not rows:
         return
-    with prepared.cursor() as cursor:
+    with postgresql.cursor() as cursor:
         cursor.execute(_COUNT_USES, {"used": json.dumps(rows), "workspace": workspace_id, "within": SERVED_WITHIN})
 
 

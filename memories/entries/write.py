@@ -10,7 +10,7 @@ import structlog
 from django.db import connection
 from django.db.models import F
 
-from memories import metrics, prepared
+from memories import metrics, postgresql
 from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outcome, Verification
 from memories.entries import evidence, trust
 from memories.entries.changes import reword, write_slots
@@ -40,7 +40,7 @@ from memories.models.policy import Policies
 from memories.models.tenancy import SCOPE_LOCK, checked_scopes
 
 _BEGIN = f"""
-    SELECT somebody_erased, terms, policies, has_suppressions, {prepared.columns(Scope, "(scope)")}
+    SELECT somebody_erased, terms, policies, has_suppressions, {postgresql.columns(Scope, "(scope)")}
     FROM memplatform_begin_write(%(kind)s::bigint, %(scopes)s::bigint[], %(workspace)s::bigint, %(terms)s::int[],
         %(words)s::varchar[], %(origins)s::varchar[])
 """  # noqa: S608 (names of ours)
@@ -73,7 +73,7 @@ def begin_write(writes: Sequence[PendingWrite]) -> WriteContext:
         "words": _distinct([write.fingerprint] for write in writes),
         "origins": _distinct(write.draft.origins for write in writes),
     }
-    rows = prepared.rows(_BEGIN, parameters)
+    rows = postgresql.rows(_BEGIN, parameters)
     scopes = checked_scopes((somebody_erased, columns) for somebody_erased, _, _, _, *columns in rows)
     _, terms, policies, has_suppressions, *_columns = rows[0] if rows else _NOTHING  # the scope was erased
     frequency = {(scope, term): entries for scope, term, entries in json.loads(terms)}
@@ -103,7 +103,7 @@ def insert_entries(entries: Sequence[Entry], scopes: Mapping[int, Scope]) -> Non
     """
     rows = [{column.column: getattr(entry, column.attname) for column in _FIELDS} for entry in entries]
     values = {"entries": json.dumps(rows, default=str, ensure_ascii=False), **counting(scopes, entries)}
-    ids = dict(prepared.rows(_INSERT, values))
+    ids = dict(postgresql.rows(_INSERT, values))
     for entry in entries:
         entry.pk = ids[entry.uid]
         entry._state.adding, entry._state.db = False, connection.alias
@@ -216,7 +216,7 @@ class _Writer:
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]
         if links := [link for several in linked for link in several]:
-            with prepared.cursor() as cursor:  # those that are not there yet
+            with postgresql.cursor() as cursor:  # those that are not there yet
                 cursor.execute(_LINK, {name: [getattr(link, name) for link in links] for name in _LINK_COLUMNS})
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)

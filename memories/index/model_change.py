@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
-from memories import embeddings, pooled
+from memories import embeddings, postgresql
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
 from memories.index.models_in_use import ModelChange, space_of
@@ -131,7 +131,7 @@ class ModelChanger:
 
     def __call__(self, *, now: datetime) -> float:
         """Do a little; the seconds until there is more, 0 when there is."""
-        with pooled.lock_of_session(LOCK) as is_alone:
+        with postgresql.lock_of_session(LOCK) as is_alone:
             if not is_alone:
                 return PAUSE_SECONDS
             main = models_in_use.main_model()

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F, Q
 
-from memories import prepared
+from memories import postgresql
 from memories.choices import Echo
 from memories.index import search_rows
 from memories.language import names, persons, text
@@ -113,7 +113,7 @@ def counting(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> dict[str,
 def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
     """Count entries that are stored already into their scopes."""
     if entries:
-        with prepared.cursor() as cursor:
+        with postgresql.cursor() as cursor:
             cursor.execute(f"WITH {COUNT_NEW} SELECT", counting(scopes, entries))
 
 

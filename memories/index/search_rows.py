@@ -19,7 +19,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F
 
-from memories import prepared
+from memories import postgresql
 from memories.choices import Echo, LinkKind
 from memories.conf import conf
 from memories.kinds import SECRET, EntryType
@@ -330,7 +330,7 @@ def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, 
     if not rows:
         return
     marks = _marks([row[0] for row in rows if row[0] not in new], new)
-    with prepared.cursor() as cursor:
+    with postgresql.cursor() as cursor:
         cursor.execute(f"WITH written AS ({_WRITE}), {_ENQUEUE}", _columns(rows, average) | marks)
     wake_on_commit(CHANNEL)
 

@@ -18,7 +18,7 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from memories import llm, pooled
+from memories import llm, postgresql
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
 from memories.llm.prompts import Prompt
@@ -252,7 +252,7 @@ def count_failure(reservation: Reservation) -> None:
 @contextmanager
 def permit(until: float) -> Iterator[None]:
     """One of MEMORY_LLM_CALLS permits, waited for until then on the monotonic clock. Raises ModelFailed."""
-    with pooled.session() as session:
+    with postgresql.session() as session:
         number: int | None = None
         while number is None:
             with session.cursor() as cursor:

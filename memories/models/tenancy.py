@@ -16,7 +16,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories import prepared
+from memories import postgresql
 from memories.choices import Permission, ScopeKind
 from memories.exceptions import ScopeFrozen
 from memories.language.text import PLAIN_HAN
@@ -189,7 +189,7 @@ class BotKey(models.Model):
 
     table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
-    #: Whether it was admitted while the database was away (memories.offline.key_cache).
+    #: Whether it was admitted while the database was away (memories.offline.store).
     is_from_cache = False
     calls: int | None = None  # in the minute of this one, in all web processes together; None: not counted
 
@@ -459,7 +459,7 @@ class Scope(models.Model):
 SCOPE_LOCK = 1 << 56
 #: The function locks first and reads then: one statement sees what was committed before it waited, and no more.
 _LOCK = f"""
-    SELECT locked.somebody_erased, {prepared.columns(Scope, "(locked.scope)")}
+    SELECT locked.somebody_erased, {postgresql.columns(Scope, "(locked.scope)")}
     FROM memplatform_lock_scopes(%s::bigint, %s::bigint[]) locked ORDER BY (locked.scope).id
 """  # noqa: S608 (names of ours)
 
@@ -472,7 +472,7 @@ def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[in
     They are locked in ascending order, so that no two writers wait for each other, and read after that.
     """
     wanted = sorted({scope.pk for scope in scopes})
-    rows = prepared.rows(_LOCK, [SCOPE_LOCK, wanted])
+    rows = postgresql.rows(_LOCK, [SCOPE_LOCK, wanted])
     return checked_scopes(((somebody_erased, columns) for somebody_erased, *columns in rows), frozen_too=frozen_too)
 
 
@@ -480,7 +480,7 @@ def checked_scopes(rows: Iterable[tuple[bool, Sequence[Any]]], *, frozen_too: bo
     """Scopes that were locked, by id: of each whether somebody was erased, and its columns. Raises ScopeFrozen."""
     locked: dict[int, Scope] = {}
     for somebody_erased, columns in rows:
-        scope = prepared.instance(Scope, columns)
+        scope = postgresql.instance(Scope, columns)
         scope.has_tombstones = somebody_erased
         locked[scope.pk] = scope
     if not frozen_too and any(scope.frozen for scope in locked.values()):

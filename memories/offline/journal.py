@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from memories.models.ids import uuid7
-from memories.offline import signed_files
+from memories.offline import store
 
 #: A file that has grown so large is followed by another, so that what is drained can be removed.
 SEGMENT_BYTES = 4_000_000
@@ -42,7 +42,7 @@ class Stream:
     @property
     def folder(self) -> Path:
         place = hashlib.sha256(f"{self.platform}\0{self.account}".encode()).hexdigest()[:32]
-        return signed_files.root() / "journal" / str(self.workspace_id) / place
+        return store.root() / "journal" / str(self.workspace_id) / place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def is_pending(stream: Stream) -> bool:
 
 def streams(workspace_id: int | None = None) -> list[Stream]:
     """The streams that hold calls."""
-    top = signed_files.root() / "journal"
+    top = store.root() / "journal"
     segments = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/*{_SUFFIX}")
     folders = sorted({path.parent for path in segments})
     return [Stream(**json.loads((folder / _PLACE).read_text())) for folder in folders]
@@ -164,7 +164,7 @@ def remove_up_to(stream: Stream, position: Position) -> bool:
 def locked(stream: Stream, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
     """Hold a lock of a stream's folder, against all threads and processes; yields whether it is held."""
     if not (stream.folder / _PLACE).exists():
-        signed_files.folder("journal", str(stream.workspace_id), stream.folder.name)
+        store.folder("journal", str(stream.workspace_id), stream.folder.name)
         draft = stream.folder / f".{uuid7().hex}"
         draft.write_text(json.dumps(asdict(stream)))
         draft.replace(stream.folder / _PLACE)

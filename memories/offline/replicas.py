@@ -31,7 +31,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from psycopg.errors import QueryCanceled
 
-from memories import pooled, prepared
+from memories import postgresql
 from memories.conf import conf
 from memories.offline import database
 from memories.offline.open_connections import Connections, EndableConnection
@@ -143,7 +143,7 @@ def are_there() -> bool:
 def note_write(workspace_id: int | None) -> None:
     """Note that something of a workspace was committed, or of any; who reads after this returns finds it."""
     if settings.HAS_REPLICAS:
-        with prepared.cursor() as cursor:
+        with postgresql.cursor() as cursor:
             cursor.execute(_NOTE, [OF_ALL if workspace_id is None else workspace_id % BUCKETS])
 
 
@@ -173,7 +173,7 @@ class _Primary:
     def written(self, workspace_id: int) -> _Written:
         """Asks the database."""
         generation = database.generation()
-        ((noted, now, began),) = prepared.rows(_WRITTEN, [OF_ALL, workspace_id % BUCKETS])
+        ((noted, now, began),) = postgresql.rows(_WRITTEN, [OF_ALL, workspace_id % BUCKETS])
         with self._lock:
             if (generation, began) != self._server:
                 self._server, self._floor = (generation, began), now
@@ -327,8 +327,8 @@ def _begun(replica: Replica, workspace_id: int | None) -> Iterator[tuple[bool, i
     own.execute_wrappers = primary.execute_wrappers  # the call's limits and traces
     with ExitStack() as stack:
         stack.callback(own.close)
-        if pooled.is_on():
-            stack.enter_context(pooled.putting(wall))
+        if postgresql.is_pooled():
+            stack.enter_context(postgresql.putting_settings(wall))
         connections[DEFAULT_DB_ALIAS] = own
         stack.callback(connections.__setitem__, DEFAULT_DB_ALIAS, primary)
         stack.enter_context(transaction.atomic())

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, tzinfo
 from django.db import connection
 from django.db.models import Q
 
-from memories import pooled, recall
+from memories import postgresql, recall
 from memories.choices import Act, ScopeKind
 from memories.models import Entry, RecallTrace
 from memories.models.policy import Policies
@@ -198,8 +198,8 @@ def _ids(answer: recall.Recall) -> list[int]:
 @contextmanager
 def _read_only() -> Iterator[None]:
     """Each statement is a read-only transaction of its own: none is open while an embedder is asked."""
-    if pooled.is_on():
-        with pooled.putting({"transaction_read_only": "on"}):
+    if postgresql.is_pooled():
+        with postgresql.putting_settings({"transaction_read_only": "on"}):
             yield
         return
     with connection.cursor() as cursor:

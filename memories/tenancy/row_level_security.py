@@ -13,13 +13,13 @@ from typing import Any
 
 from django.db import Error, connection
 
-from memories import pooled, prepared
+from memories import postgresql
 
 #: The role of the web processes, where it has no other name. It owns nothing, so the policies bind it.
 WEB_ROLE = "memplatform_web"
 _SETTING, _ACTOR = "memplatform.workspaces", "memplatform.actor"
-#: Behind a pooler each transaction is told the wall and the actor (memories.pooled): a function that sets them for the
-#: session is followed by what takes that back, in one transaction.
+#: Behind a pooler each transaction is told the wall and the actor (memories.postgresql): a function that sets them for
+#: the session is followed by what takes that back, in one transaction.
 _TAKEN_BACK = f"; SELECT set_config('{_SETTING}', '', false), set_config('{_ACTOR}', '', false)"
 #: A key's last use is written at most this often, so that a busy bot does not rewrite its key all day.
 USE_RECORDED_EVERY = "1 minute"
@@ -46,8 +46,8 @@ def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dic
     nothing.
     """
     _inside.set(True)
-    statement = "SELECT memplatform_admit(%s, %s, %s, %s)" + (_TAKEN_BACK if pooled.is_on() else "")
-    with prepared.cursor() as cursor:
+    statement = "SELECT memplatform_admit(%s, %s, %s, %s)" + (_TAKEN_BACK if postgresql.is_pooled() else "")
+    with postgresql.cursor() as cursor:
         cursor.execute(statement, [digest, now, counted, USE_RECORDED_EVERY])
         admitted = cursor.fetchone()[0]
     if admitted is None:
@@ -55,8 +55,8 @@ def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dic
         return None
     row: dict[str, Any] = json.loads(admitted)
     actor = f"bot:{row['bot']['name']}"
-    if pooled.is_on():
-        pooled.put({_SETTING: f"{{{row['workspace']['id']}}}", _ACTOR: actor})
+    if postgresql.is_pooled():
+        postgresql.put_settings({_SETTING: f"{{{row['workspace']['id']}}}", _ACTOR: actor})
     _actor.set((actor, id(connection.connection)))
     return row
 
@@ -104,7 +104,7 @@ def forget() -> None:
     """Take the wall for closed: its connection is gone, and was never another's."""
     _inside.set(False)
     _actor.set(None)
-    pooled.remove(_SETTING, _ACTOR)
+    postgresql.remove_settings(_SETTING, _ACTOR)
 
 
 def leave() -> None:
@@ -112,10 +112,10 @@ def leave() -> None:
     if not _inside.get():
         return
     forget()
-    if pooled.is_on():
+    if postgresql.is_pooled():
         return
     try:
-        with prepared.cursor() as cursor:
+        with postgresql.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, '', false), set_config('memplatform.actor', '', false)", [_SETTING])
     except Error:
         connection.close()
@@ -123,9 +123,9 @@ def leave() -> None:
 
 def _set(expression: str, value: str | int) -> None:
     """Set the workspaces to an SQL expression of one parameter."""
-    with prepared.cursor() as cursor:
-        if pooled.is_on():
+    with postgresql.cursor() as cursor:
+        if postgresql.is_pooled():
             cursor.execute(f"SELECT {expression}", [value])  # noqa: S608 (constants)
-            pooled.put({_SETTING: cursor.fetchone()[0]})
+            postgresql.put_settings({_SETTING: cursor.fetchone()[0]})
             return
         cursor.execute(f"SELECT set_config(%s, {expression}, false)", [_SETTING, value])  # noqa: S608 (constants)

@@ -7,7 +7,7 @@ from datetime import datetime
 import structlog
 from django.db import transaction
 
-from memories import pooled
+from memories import postgresql
 from memories.entries import suppression
 from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
@@ -104,7 +104,7 @@ def count_waiting() -> dict[str, int]:
 
 def work_off(pk: int, *, now: datetime) -> bool:
     """Do what is left of an erasure; whether it is done now. False: another process is at it."""
-    with pooled.lock_of_session(_LOCK | pk) as is_mine:
+    with postgresql.lock_of_session(_LOCK | pk) as is_mine:
         if not is_mine:
             return False
         erasure = Erasure.objects.select_related("workspace").get(pk=pk)

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memories import prepared
+from memories import postgresql
 from memories.models import Scope, Workspace
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def plans_of(mark: str) -> int:
 
 def test_a_statement_is_planned_once_however_often_it_runs() -> None:
     for number in range(3):
-        assert prepared.rows("SELECT %s::int + 1 /* planned once */", [number]) == [(number + 1,)]
+        assert postgresql.rows("SELECT %s::int + 1 /* planned once */", [number]) == [(number + 1,)]
     assert plans_of("planned once") == 1
 
 
@@ -35,9 +35,9 @@ def test_a_row_comes_back_as_it_was_stored(workspace: Workspace) -> None:
     stored = Scope.objects.create(
         workspace=workspace, key="telegram:direct_林", kind="user", speakers=["小林"], nicknames={"老林": "小林"}
     )
-    statement = f"SELECT {prepared.columns(Scope, 's')} FROM memories_scope s WHERE id = %s::bigint"  # noqa: S608
-    (row,) = prepared.rows(statement, [stored.pk])
-    read = prepared.instance(Scope, row)
+    statement = f"SELECT {postgresql.columns(Scope, 's')} FROM memories_scope s WHERE id = %s::bigint"  # noqa: S608
+    (row,) = postgresql.rows(statement, [stored.pk])
+    read = postgresql.instance(Scope, row)
     assert [getattr(read, field.attname) for field in Scope._meta.concrete_fields] == [
         getattr(Scope.objects.get(pk=stored.pk), field.attname) for field in Scope._meta.concrete_fields
     ]
@@ -45,9 +45,9 @@ def test_a_row_comes_back_as_it_was_stored(workspace: Workspace) -> None:
 
 def test_a_row_of_some_columns_reads_the_others_when_they_are_asked_for(workspace: Workspace) -> None:
     stored = Scope.objects.create(workspace=workspace, key="telegram:direct_u1", kind="user", label="Ann")
-    statement = f"SELECT {prepared.columns(Scope, 's', 'id', 'key')} FROM memories_scope s WHERE id = %s::bigint"  # noqa: S608
-    (row,) = prepared.rows(statement, [stored.pk])
-    read = prepared.instance(Scope, row, "id", "key")
+    statement = f"SELECT {postgresql.columns(Scope, 's', 'id', 'key')} FROM memories_scope s WHERE id = %s::bigint"  # noqa: S608
+    (row,) = postgresql.rows(statement, [stored.pk])
+    read = postgresql.instance(Scope, row, "id", "key")
     with CaptureQueriesContext(connection) as later:
         assert (read.key, read.label) == ("telegram:direct_u1", "Ann")
     assert len(later) == 1
@@ -55,5 +55,5 @@ def test_a_row_of_some_columns_reads_the_others_when_they_are_asked_for(workspac
 
 def test_a_log_of_statements_shows_their_values() -> None:
     with CaptureQueriesContext(connection) as captured:
-        prepared.rows("SELECT %s::text", ["Hangzhou"])
+        postgresql.rows("SELECT %s::text", ["Hangzhou"])
     assert "Hangzhou" in captured[0]["sql"]

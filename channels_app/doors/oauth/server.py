@@ -25,7 +25,7 @@ from memories.audit.models import AuditEvent, AuditRecord
 from memories.exceptions import PlatformError
 from memories.models import Bot, BotKey, OAuthClient, OAuthGrant
 from memories.models.oauth import AUTH_METHODS
-from memories.offline import key_cache
+from memories.offline import store
 from memories.staff.models import Member
 from memories.staff.roles import KEY_NEEDS, Right, rights_of
 from memories.tenancy.resolver import Address
@@ -105,7 +105,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         grant.save(update_fields=["spent_digests", "code_digest", "refresh_digest"])
         before = BotKey.objects.filter(grant=grant).values_list("digest", flat=True).first()
         if before:
-            transaction.on_commit(partial(key_cache.forget, before))
+            transaction.on_commit(partial(store.forget_key, before))
         key = {
             "workspace_id": grant.workspace_id,
             "bot": grant.bot,
@@ -146,7 +146,7 @@ def revoke(grant: OAuthGrant, *, actor: str, text: str, now: datetime) -> None:
     keys = BotKey.objects.filter(grant=grant)
     digests = list(keys.values_list("digest", flat=True))
     keys.filter(revoked_at=None).update(revoked_at=now)
-    transaction.on_commit(partial(key_cache.forget_all, digests))
+    transaction.on_commit(partial(store.forget_keys, digests))
     AuditRecord.note(
         AuditEvent.KEY_REVOKED, actor=actor, at=now, workspace_id=grant.workspace_id,
         about=str(grant), details={"text": text},

@@ -18,7 +18,7 @@ from django.utils import timezone
 from channels_app.models import Chat, Connection, ConnectionProblem, NoticeMode
 from channels_app.platforms import intake, notices, platform_named, work
 from channels_app.platforms.wire import Conflicting, Incoming, KeyRefused, PlatformFailure, TryLater
-from memories import pooled
+from memories import postgresql
 from memories.conf import conf
 from memories.secrets import SecretUnreadable
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
                 except (Error, psycopg.Error) as problem:
                     log.warning("channels.database_away", reason=type(problem).__name__)
                     connection.close()
-                    pooled.direct().close()
+                    postgresql.direct().close()
                     self._stopping.wait(PAUSE_SECONDS)
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
     def _work(self, threads: ThreadPoolExecutor) -> None:
         connection.ensure_connection()
-        listening = pooled.direct()
+        listening = postgresql.direct()
         with listening.cursor() as cursor:
             cursor.execute(f"LISTEN {intake.CHANNEL}")
         next_notices = next_renewal = next_pull = busy_until = 0.0

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from memories import embeddings, pooled, tracing
+from memories import embeddings, postgresql, tracing
 from memories.index.model_change import change_models
 from memories.index.search_rows import CHANNEL
 from memories.index.worker import EmbedderWork, index_queued
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             except (OperationalError, psycopg.OperationalError) as error:  # waiting for a notice is not Django's
                 log.warning("the database is away: %s", str(error).strip())
                 connection.close()
-                pooled.direct().close()
+                postgresql.direct().close()
                 time.sleep(RECONNECT_SECONDS)
 
     def _work(self) -> None:
@@ -61,12 +61,12 @@ class Command(BaseCommand):
                 self._wait(min(wanted_in, PAUSE_SECONDS))
 
     def _listen(self) -> None:
-        with pooled.direct().cursor() as cursor:
+        with postgresql.direct().cursor() as cursor:
             cursor.execute(f"LISTEN {CHANNEL}")
-        self._listening = pooled.direct().connection
+        self._listening = postgresql.direct().connection
 
     def _wait(self, seconds: float) -> None:
-        if pooled.direct().connection is not self._listening:  # whoever queues a task closes the one there was
+        if postgresql.direct().connection is not self._listening:  # whoever queues a task closes the one there was
             self._listen()
             return  # of what was written in between nobody was told: look once more
         self._waiting = True

@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
 from psycopg_pool import PoolTimeout
 
-from memories import pooled
+from memories import postgresql
 from memories.offline.open_connections import PRIMARY, Connections
 
 #: What a call waits for a connection while others use them all; the pool's own timeout is how often it looks up.
@@ -16,7 +16,7 @@ WAIT_SECONDS = 10.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Behind a pooler, cursors that leave nothing on a connection (memories.pooled).
+    """Behind a pooler, cursors that leave nothing on a connection (memories.postgresql).
 
     A pool that is closed still lets wait who came a moment before: each wait is short, and begun again."""
 
@@ -24,8 +24,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_connection_params(self) -> dict[str, Any]:
         parameters: dict[str, Any] = super().get_connection_params()
-        if pooled.is_on() and self.alias != pooled.DIRECT:
-            parameters["cursor_factory"] = pooled.PooledCursor
+        if postgresql.is_pooled() and self.alias != postgresql.DIRECT:
+            parameters["cursor_factory"] = postgresql.PooledCursor
         return parameters
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:

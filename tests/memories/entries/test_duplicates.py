@@ -202,13 +202,13 @@ def test_twins_of_long_texts_are_read_for_a_few_at_a_time(scope: Scope, monkeypa
     texts = [WORDS, "port 8080 is the one of the shop", "我的猫叫年糕，三岁了"]
     stored = [put(scope, content).entry.pk for content in texts]
     read: list[int] = []
-    rows = duplicates.prepared.rows
+    rows = duplicates.postgresql.rows
 
     def counted(statement: str, values: Any) -> list[Any]:
         read.extend([len(json.loads(values["wanted"]))] if statement == duplicates._CANDIDATES else [])
         return rows(statement, values)
 
-    monkeypatch.setattr(duplicates.prepared, "rows", counted)
+    monkeypatch.setattr(duplicates.postgresql, "rows", counted)
     monkeypatch.setattr(duplicates, "CHARS_AT_ONCE", len(WORDS) + 1)
     drafts = [make_draft(scope, content) for content in (texts[0], texts[1], texts[2], "Mia likes tea")]
     results = remember_many(drafts, now=NOW, actor="bot:test")

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from memories.models import Bot, BotKey, Workspace
-from memories.offline import key_cache, signed_files
+from memories.offline import store
 from tests.conftest import Api, make_key
 
 pytestmark = pytest.mark.django_db
@@ -27,11 +27,11 @@ def token(workspace: Workspace) -> str:
 
 
 def place(token: str) -> Path:
-    return signed_files.root() / "keys" / BotKey.digest_of(token)
+    return store.root() / "keys" / BotKey.digest_of(token)
 
 
 def test_a_key_that_was_seen_is_known_with_all_a_call_needs(workspace: Workspace, token: str) -> None:
-    key = key_cache.admit(token, timezone.now())
+    key = store.admit_key(token, timezone.now())
     assert key is not None and key.is_from_cache
     by_database = BotKey.objects.get(digest=BotKey.digest_of(token))
     assert key.caller() == by_database.caller()
@@ -46,24 +46,24 @@ def test_it_is_a_file_only_its_account_reads_and_holds_no_token(token: str) -> N
 
 
 def test_a_key_nobody_saw_and_a_guess_are_unknown(workspace: Workspace) -> None:
-    assert key_cache.admit(make_key(workspace), timezone.now()) is None
-    assert key_cache.admit("mp_guess", timezone.now()) is None
-    assert key_cache.admit("../../etc/passwd", timezone.now()) is None
+    assert store.admit_key(make_key(workspace), timezone.now()) is None
+    assert store.admit_key("mp_guess", timezone.now()) is None
+    assert store.admit_key("../../etc/passwd", timezone.now()) is None
 
 
 def test_after_a_day_the_database_has_to_see_it_first(token: str) -> None:
     seen = timezone.now()
-    assert key_cache.admit(token, seen + timedelta(hours=23))
-    assert key_cache.admit(token, seen + timedelta(hours=25)) is None
-    assert key_cache.admit(token, seen) is None  # and it left the cache
+    assert store.admit_key(token, seen + timedelta(hours=23))
+    assert store.admit_key(token, seen + timedelta(hours=25)) is None
+    assert store.admit_key(token, seen) is None  # and it left the cache
 
 
 def test_an_expired_key_is_refused_by_its_own_date(workspace: Workspace) -> None:
     ends = timezone.now() + timedelta(hours=1)
     token = make_key(workspace, expires_at=ends)
     assert Api(token).get("entries").status_code == 200
-    assert key_cache.admit(token, ends - timedelta(seconds=1))
-    assert key_cache.admit(token, ends) is None
+    assert store.admit_key(token, ends - timedelta(seconds=1))
+    assert store.admit_key(token, ends) is None
 
 
 def ended_by_revoking(token: str) -> None:
@@ -98,10 +98,10 @@ def test_a_key_that_ended_by_another_door_is_swept_out(workspace: Workspace, tok
     other = make_key(workspace, name="other bot")
     assert Api(other).get("entries").status_code == 200
     end(token)
-    assert key_cache.count_unusable(timezone.now()) >= 1
-    assert key_cache.drop_unusable(timezone.now()) >= 1
+    assert store.count_unusable(timezone.now()) >= 1
+    assert store.drop_unusable(timezone.now()) >= 1
     assert not place(token).exists() and place(other).exists()
-    assert key_cache.count_unusable(timezone.now()) == 0
+    assert store.count_unusable(timezone.now()) == 0
 
 
 def altered(path: Path) -> None:
@@ -132,27 +132,27 @@ def copied(path: Path) -> None:
 @pytest.mark.parametrize("change", [altered, widened, emptied, replaced, copied])
 def test_an_altered_or_copied_file_is_refused(token: str, change: Any) -> None:
     change(place(token))
-    assert key_cache.admit(token, timezone.now()) is None
+    assert store.admit_key(token, timezone.now()) is None
 
 
 def test_the_file_of_one_key_opens_no_other(workspace: Workspace, token: str) -> None:
     other = make_key(workspace, permissions=["admin"])
     os.link(place(token), place(other))  # the same inode under another name
-    assert key_cache.admit(other, timezone.now()) is None
+    assert store.admit_key(other, timezone.now()) is None
 
 
 def test_it_is_written_once_a_minute(token: str, monkeypatch: Any) -> None:
     written: list[datetime] = []
-    monkeypatch.setattr(key_cache, "_card", lambda key, now: written.append(now) or {})
+    monkeypatch.setattr(store, "_card", lambda key, now: written.append(now) or {})
     for _ in range(3):
         Api(token).get("sessions")
     assert written == []
-    key_cache._written[BotKey.digest_of(token)] -= key_cache.WRITTEN_EVERY
+    store._written[BotKey.digest_of(token)] -= store.WRITTEN_EVERY
     for _ in range(3):
         Api(token).get("sessions")
     assert len(written) == 1
 
 
 def test_a_folder_that_cannot_be_written_keeps_no_bot_out(workspace: Workspace, monkeypatch: Any) -> None:
-    monkeypatch.setattr(signed_files, "write", lambda *_args: (_ for _ in ()).throw(OSError("No space left on device")))
+    monkeypatch.setattr(store, "write", lambda *_args: (_ for _ in ()).throw(OSError("No space left on device")))
     assert Api(make_key(workspace)).get("entries").status_code == 200

@@ -12,7 +12,7 @@ from channels_app import cards, tasks
 from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories.models import Bot, BotKey, Workspace
 from memories.models.ids import uuid7
-from memories.offline import NotCached, key_cache, signed_files
+from memories.offline import NotCached, store
 from sessions_app.models import Session
 from tests.channels_app.doors.files.conftest import turn
 from tests.conftest import TELEGRAM, Api, make_key
@@ -27,8 +27,8 @@ def test_the_rules_of_a_channel_hold_without_the_database(bot: Api, workspace: W
     bot.post("turns", turn("so that the rule is known"))
     with database_away():
         bot.post("turns", turn("under the rule"))
-    assert (signed_files.root().parent / "files").exists()
-    folders = [path.name for path in (signed_files.root().parent / "files").glob("*/memory/scopes/*")]
+    assert (store.root().parent / "files").exists()
+    folders = [path.name for path in (store.root().parent / "files").glob("*/memory/scopes/*")]
     assert folders == ["telegram+mybot+direct_u42"]
 
 
@@ -71,14 +71,14 @@ def test_what_nobody_used_for_a_day_is_removed(bot: Api, workspace: Workspace) -
     BotKey.objects.filter(digest=BotKey.digest_of(token)).update(revoked_at=timezone.now())
     assert tasks.count_keys() == {"keys": 1, "cards": 0}
     old = (timezone.now() - timedelta(hours=25)).timestamp()
-    cards_there = [*signed_files.root().glob("sessions/*/*"), *signed_files.root().glob("channels/*")]
+    cards_there = [*store.root().glob("sessions/*/*"), *store.root().glob("channels/*")]
     for path in cards_there:
         os.utime(path, (old, old))
     counted = tasks.count_keys()
     assert counted == {"keys": 1, "cards": len(cards_there)} and len(cards_there) == 3
     assert tasks.forget_keys() == counted
     assert tasks.forget_keys() == {"keys": 0, "cards": 0}
-    assert key_cache.admit(token, timezone.now()) is None
+    assert store.admit_key(token, timezone.now()) is None
 
 
 def test_a_key_that_is_revoked_or_whose_bot_is_disabled_in_the_admin_is_forgotten_at_once(
@@ -94,7 +94,7 @@ def test_a_key_that_is_revoked_or_whose_bot_is_disabled_in_the_admin_is_forgotte
         for page, pk in pages:
             answer = admin_client.post(reverse(f"admin:{page}", args=[pk]), {"confirmed": "yes"})
             assert answer.status_code == 302, answer.content
-    results = [name for name, token in tokens.items() if key_cache.admit(token, timezone.now())]
+    results = [name for name, token in tokens.items() if store.admit_key(token, timezone.now())]
     assert results == ["three"]
 
 

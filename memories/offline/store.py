@@ -1,21 +1,81 @@
-"""Keys of bots that were seen in the last day, for the time the database is away (C11).
+"""What is kept for the time the database is away: small files that only the platform writes and only its account reads,
+and among them the keys of bots that were seen in the last day (C11).
 
-A key that is refused, revoked, expired or of a disabled bot leaves the cache at once, and what other ways there are to
-end a key are noticed by a sweep every minute. The database's word counts wherever it can be had.
+A file is signed, and bound to the place it is in: one that was altered, copied, moved or brought back from a backup is
+refused, for what it says may be long untrue. A key that is refused, revoked, expired or of a disabled bot leaves at
+once, and what other ways there are to end a key are noticed by a sweep every minute. The database's word counts
+wherever it can be had.
 """
 
+import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import structlog
+from django.conf import settings
+from django.core import signing
 
 from memories.models import BotKey
-from memories.offline import signed_files
+from memories.models.ids import uuid7
+
+_SALT = "memories.offline"
+
+
+def root() -> Path:
+    """The folder of all that is kept for the time without a database."""
+    return Path(settings.MEMORY_OFFLINE_ROOT)
+
+
+def folder(*names: str) -> Path:
+    """A folder below the root, made for this account alone."""
+    place = root()
+    for name in ("", *names):
+        place = place / name
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return place
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Put a file in place at once; its signature knows its name and its inode. Raises OSError."""
+    draft = path.with_name(f".{uuid7().hex}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            bound = {"name": _name(path), "inode": os.fstat(file.fileno()).st_ino, "content": content}
+            file.write(signing.dumps(bound, salt=_SALT))
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """What a file says; None where there is none, and where it is not the one that was written here."""
+    try:
+        with path.open() as file:
+            bound = signing.loads(file.read(), salt=_SALT)
+            inode = os.fstat(file.fileno()).st_ino
+    except (OSError, ValueError, signing.BadSignature):
+        return None
+    is_own = isinstance(bound, dict) and (bound.get("name"), bound.get("inode")) == (_name(path), inode)
+    content = bound.get("content") if is_own else None
+    return content if isinstance(content, dict) else None
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
 
 log = structlog.get_logger(__name__)
 
@@ -27,33 +87,33 @@ WRITTEN_EVERY = 60.0
 _written: dict[str, float] = {}  # by digest: when this process wrote it last
 
 
-def remember(key: BotKey, now: datetime) -> None:
+def remember_key(key: BotKey, now: datetime) -> None:
     """Keep a key the database has just admitted, at most once a minute."""
     before = _written.get(key.digest)
     if before is not None and time.monotonic() - before < WRITTEN_EVERY:
         return
     _written[key.digest] = time.monotonic()
     try:
-        signed_files.write(_path(key.digest), _card(key, now))
+        write(_path(key.digest), _card(key, now))
     except OSError as problem:  # a full disk does not keep a bot out
         log.warning("key_not_kept", key=str(key), problem=str(problem))
 
 
-def forget(digest: str) -> None:
+def forget_key(digest: str) -> None:
     """Let a key be admitted by nobody but the database."""
     _written.pop(digest, None)
-    signed_files.remove(_path(digest))
+    remove(_path(digest))
 
 
-def admit(token: str, now: datetime) -> BotKey | None:
+def admit_key(token: str, now: datetime) -> BotKey | None:
     """The key with this token as it was when it was last seen; None: unknown here, too long ago, or expired."""
     digest = BotKey.digest_of(token)
-    card = signed_files.read(_path(digest))
+    card = read(_path(digest))
     if card is None or card.get("digest") != digest:
         return None
     seen, expires = datetime.fromisoformat(card["seen_at"]), card["expires_at"]
     if now - seen > SEEN_WITHIN or (expires and datetime.fromisoformat(expires) <= now):
-        forget(digest)
+        forget_key(digest)
         return None
     key = BotKey.of_row(card)
     key.is_from_cache = True
@@ -62,7 +122,7 @@ def admit(token: str, now: datetime) -> BotKey | None:
 
 def stored_digests() -> Iterator[str]:
     """The digests of all keys that are kept."""
-    for path in signed_files.folder("keys").iterdir():
+    for path in folder("keys").iterdir():
         if not path.name.startswith("."):
             yield path.name
 
@@ -71,7 +131,7 @@ def drop_unusable(now: datetime) -> int:
     """Forget the keys that the database would refuse; how many. Raises django.db.Error while it is away."""
     digests = list(stored_digests())
     usable = set(BotKey.objects.usable(now).filter(digest__in=digests).values_list("digest", flat=True))
-    return forget_all(digest for digest in digests if digest not in usable)
+    return forget_keys(digest for digest in digests if digest not in usable)
 
 
 def count_unusable(now: datetime) -> int:
@@ -80,17 +140,17 @@ def count_unusable(now: datetime) -> int:
     return len(digests) - BotKey.objects.usable(now).filter(digest__in=digests).count()
 
 
-def forget_all(digests: Iterable[str]) -> int:
+def forget_keys(digests: Iterable[str]) -> int:
     """Forget several keys; how many."""
     count = 0
     for digest in digests:
-        forget(digest)
+        forget_key(digest)
         count += 1
     return count
 
 
 def _path(digest: str) -> Path:
-    return signed_files.folder("keys") / digest
+    return folder("keys") / digest
 
 
 def _card(key: BotKey, now: datetime) -> dict[str, Any]:
