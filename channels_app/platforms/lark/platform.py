@@ -39,6 +39,7 @@ from channels_app.platforms.wire import (
     Outgoing,
     Platform,
     Received,
+    read_json,
 )
 
 #: It calls again for seven hours, and does not say whether with a new time; the row it finds is what stops a replay.
@@ -169,7 +170,7 @@ class Lark(Platform):
 
 def _opened(call: Call, account: Account) -> dict[str, Any]:
     """The body of a call that is signed, where there is a key, and decrypted. Raises NotGenuine, NotReadable."""
-    body = _object(call.body)
+    body = read_json(call.body)
     if not account["encrypt_key"]:
         if "encrypt" in body:
             raise NotGenuine
@@ -186,20 +187,10 @@ def _opened(call: Call, account: Account) -> dict[str, Any]:
     is_signed = hmac.compare_digest(expected.encode(), headers.get("x-lark-signature", "").encode())
     if is_signed:
         _check_age(call.headers.get("x-lark-request-timestamp", ""), call)
-    opened = _object(_decrypted(body["encrypt"], account["encrypt_key"], is_signed=is_signed))
+    opened = read_json(_decrypted(body["encrypt"], account["encrypt_key"], is_signed=is_signed))
     if not is_signed and opened.get("type") != "url_verification":  # the one call that may come without
         raise NotGenuine
     return opened
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise NotReadable from None
-    if not isinstance(body, dict):
-        raise NotReadable
-    return body
 
 
 def _check_age(stamp: str, call: Call) -> None:
