@@ -13,7 +13,9 @@ class Needs(MetadataHookInterface):
         top = Path(self.root)
         lines = [*_lines(top / "requirements.txt"), *_lines(top / "requirements-embedder.txt")]
         metadata["dependencies"] = [*lines, f"memplatform-client=={metadata['version']}"]
-        metadata["optional-dependencies"] = {"telemetry": _lines(top / "deploy" / "requirements-telemetry.txt")}
+        metadata["optional-dependencies"] = {
+            extra: _lines(top / "deploy" / f"requirements-{extra}.txt") for extra in ("archive", "telemetry")
+        }
 
 
 def _lines(file: Path) -> list[str]:

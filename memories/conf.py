@@ -207,6 +207,8 @@ class MemorySettings:
     PURGE_AFTER: timedelta = timedelta(days=90)  # since it expired
     TRACE_TTL: timedelta = timedelta(days=30)
     AUDIT_TTL: timedelta = timedelta(days=365)  # of the audit log; never less than thirty days
+    ARCHIVE_TRACES_AFTER: timedelta = timedelta(days=20)  # where there is an archive; after TRACE_TTL they are gone
+    ARCHIVE_HISTORY_AFTER: timedelta = timedelta(days=180)  # what was changed before can then not be undone
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)

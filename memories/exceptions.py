@@ -111,6 +111,10 @@ class NothingToUndo(PlatformError, code="nothing_to_undo"):
     """Nothing of this batch is left to take back."""
 
 
+class HistoryArchived(PlatformError, code="history_archived"):
+    """The history this needs was moved to the archive; an operator can bring it back."""
+
+
 class BatchBusy(PlatformError, code="batch_busy"):
     """This batch is being applied or taken back at this moment."""
 

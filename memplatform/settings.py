@@ -325,6 +325,15 @@ LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 MEMORY_OFFLINE_ROOT = Path(env("MEMORY_OFFLINE_ROOT", default=str(DATA_DIR / "offline"))).absolute()
 #: A file for each erasure of a person, by which they are erased again from a database of before it.
 ERASURES_ROOT = Path(env("MEMPLATFORM_ERASURES", default=str(DATA_DIR / "erasures"))).absolute()
+#: Object storage (S3) for old history and recall traces (memplatform.archive). Without a bucket there is no archive.
+ARCHIVE = {
+    "ENDPOINT": env("MEMPLATFORM_ARCHIVE_ENDPOINT", default=""),
+    "BUCKET": env("MEMPLATFORM_ARCHIVE_BUCKET", default=""),
+    "KEY": env("MEMPLATFORM_ARCHIVE_KEY", default=""),
+    "SECRET": env("MEMPLATFORM_ARCHIVE_SECRET", default=""),
+    "REGION": env("MEMPLATFORM_ARCHIVE_REGION", default="us-east-1"),
+    "PREFIX": env("MEMPLATFORM_ARCHIVE_PREFIX", default=""),
+}
 
 #: Embedding providers in order of trust, by short name or dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])

@@ -69,6 +69,7 @@ COUNT_LABELS = {
     "probes": _("probes"),
     "proposed": _("proposed"),
     "traces": _("traces"),
+    "changes": _("changes of the history"),
     "read": _("statements read a second time"),
     "refused": _("facts that were not kept"),
     "failing": _("failing"),

@@ -21,6 +21,7 @@ from memories.entries import daily_events
 from memories.entries.evidence import days_quoted_by, quoting_days
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, Policy, Scope
+from memories.models.operations import require_history
 
 _Row = tuple[int, int]  # batch and position
 
@@ -123,8 +124,7 @@ def plan_undo(
     What jobs made of it since goes along: facts of its days, notes of these days, merges and lines of a profile.
     Entries changed since are skipped, unless `force`: then the columns the batch changed are put back, and what others
     changed stays. Entries that replaced others since are skipped in any case.
-    `run` is the run of several undos that one click asked for. Raises BatchSettled, BatchBusy, NothingToUndo or
-    ScopeFrozen.
+    `run`: of several undos of one click. Raises BatchSettled, BatchBusy, NothingToUndo, HistoryArchived, ScopeFrozen.
     """
     with transaction.atomic():
         locked = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
@@ -132,6 +132,7 @@ def plan_undo(
             raise BatchSettled
         if locked.undone_by.filter(state__in=(BatchState.PROPOSED, BatchState.APPLYING)).exists():
             raise BatchBusy
+        require_history(locked.workspace_id, locked.created_at)
         if locked.changes.filter(verb=BatchVerb.PURGE).exists():
             raise NothingToUndo
         touched = _still_applied(locked) if positions is None else _entries_of_rows(locked, positions)

@@ -96,19 +96,21 @@ def _forget_plans(workspace_id: int, about: Q) -> None:
     changes.update(entry=None, event=None, draft={})
 
 
-def others_versions(workspace_id: int, entries: Collection[int], origins: Collection[str]) -> dict[int, dict[str, Any]]:
+def others_versions(
+    workspace_id: int, entries: Collection[int], origins: Collection[str], *, archived: Collection[Change] = ()
+) -> dict[int, dict[str, Any]]:
     """Of entries that others wrote and the person repeated: their columns in the newest version without the person.
 
-    None of an entry that rested on the person from its beginning.
+    None of an entry that rested on the person from its beginning. `archived` is what of their history is not here.
     """
     changes: defaultdict[int, list[Change]] = defaultdict(list)
     rows = Change.objects.filter(workspace_id=workspace_id, table_name=Entry._meta.db_table, row_id__in=list(entries))
-    for change in rows.filter(op="U").order_by("row_id", "-version"):
+    for change in sorted([*archived, *rows], key=lambda change: -change.version):
         changes[change.row_id].append(change)
     versions = {}
     for entry in Entry.objects.filter(workspace_id=workspace_id, pk__in=list(entries)):
         state: dict[str, Any] = {"content": entry.content, "origins": entry.origins, "chats": entry.chats}
-        for change in changes[entry.pk]:
+        for change in changes[entry.pk]:  # of one that made the row nothing is old
             state = state | {name: value for name, value in change.old.items() if name in state}
             if state["origins"] and set(state["origins"]).isdisjoint(origins):
                 versions[entry.pk] = state | {"origins": state["origins"]}

@@ -18,7 +18,7 @@ from memories.models.index import (
     StagedVector,
 )
 from memories.models.oauth import OAuthClient, OAuthGrant
-from memories.models.operations import JobRun, KeyUsage, ModelHealth, Spend, WritePosition
+from memories.models.operations import ArchivedRows, JobRun, KeyUsage, ModelHealth, Spend, WritePosition
 from memories.models.pinned_test import PinnedState, PinnedTest
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace

@@ -220,3 +220,5 @@ def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT memplatform_forget_history(%s, %s, %s)", [workspace_id, table, rows])
+        # what the archive has of them goes with its next run
+        cursor.execute("UPDATE memories_archivedrows SET is_stale = true WHERE workspace_id = %s", [workspace_id])

@@ -1,10 +1,13 @@
 """What the platform records of its own work: runs of jobs, processes, and the model's health and spend (D7)."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import JobState
+from memories.exceptions import HistoryArchived
 from memories.models.lease import LeaseQuerySet
 from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.table import Chapter, Fate, Table
@@ -170,3 +173,43 @@ class WritePosition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bucket}: {self.position}"
+
+
+class ArchivedRows(models.Model):
+    """Rows of a table that stand in an object of the [archive](../howto/archive.md) and no longer here.
+
+    `sha256` is of the object, `until` the time of the newest row. `is_stale`: memories were removed for good since, and
+    the object is still to be written anew without them.
+
+    - `archivedrows_once`: an object is noted once.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    table_name = models.CharField(_("table"), max_length=63)
+    key = models.CharField(max_length=500)
+    sha256 = models.CharField(max_length=64)
+    rows = models.PositiveIntegerField(_("rows"))
+    first_id = models.BigIntegerField()
+    last_id = models.BigIntegerField()
+    until = models.DateTimeField()
+    is_stale = models.BooleanField(default=False)
+    archived_at = models.DateTimeField(_("archived"))
+
+    class Meta:
+        verbose_name = _("archived rows")
+        verbose_name_plural = verbose_name
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="archivedrows_once"),
+            WorkspacePolicy(name="archivedrows_of_the_workspaces"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+def require_history(workspace_id: int, since: datetime, *, field: str | None = None) -> None:
+    """Raises HistoryArchived where history from this moment on is not all here."""
+    if ArchivedRows.objects.filter(workspace_id=workspace_id, table_name="memories_change", until__gte=since).exists():
+        raise HistoryArchived(field=field)

@@ -36,6 +36,7 @@ from memories.language.confidential import asked_kinds, find_secrets
 from memories.language.secret_forms import MASKED, SecretKind
 from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
+from memories.models.operations import require_history
 from memories.models.policy import Policies
 from memories.recall.people import projects_named
 from memories.recall.query import BY_MATCH_ALONE, Query, is_group, sql_parts
@@ -320,12 +321,15 @@ class Past:
 
 
 def check_moment(workspace_id: int, moment: datetime, *, now: datetime) -> None:
-    """Raises InvalidMoment, where memory has no state at this moment: it is still to come, or before the workspace."""
+    """Raises InvalidMoment, where memory has no state at this moment: it is still to come, or before the workspace; and
+    HistoryArchived.
+    """
     if moment > now:
         raise InvalidMoment(_("This moment is still to come."))
     made_at = Workspace.objects.values_list("created_at", flat=True).get(pk=workspace_id)
     if moment < made_at:
         raise InvalidMoment(_("The workspace was made later, at %s.") % made_at.isoformat(timespec="seconds"))
+    require_history(workspace_id, moment, field="as_of")
 
 
 @contextmanager

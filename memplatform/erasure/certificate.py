@@ -197,6 +197,7 @@ _NAMES = {
     "files": _("files of the person"),
     "lines": _("lines in files of others"),
     "journal": _("calls in the journal"),
+    "archive": _("rows in the archive"),
     "put_back": _("memories of others, put back"),
     "backups": _("backups made before: restored, they are erased again from the files of erasures"),
     "exports": _("exports and copies somebody took elsewhere, and what webhooks sent"),
@@ -212,6 +213,7 @@ STEPS = {
     "files": _("files and journal"),
     "remove": _("removing rows"),
     "count": _("counting words anew"),
+    "archive": _("rewriting the archive"),
     "verify": _("verifying"),
 }
 

@@ -11,11 +11,15 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from memories.models import Erasure, ErasureTarget
+from memories.models import ArchivedRows, Erasure, ErasureTarget
 from memories.models.table import Fate, tables
 from memplatform.erasure.person import from_json, own_keys
 
 # ruff: noqa: S608 (statements of `ties.sql`, and names of tables)
+
+
+#: Under this name stand entries that were put back, until the archive has been rid of their history.
+PUT_BACK = ArchivedRows._meta.db_table
 
 
 @cache
@@ -80,8 +84,8 @@ def count_targets(erasure: Erasure) -> dict[str, int]:
         return dict(cursor.fetchall())
 
 
-def take(erasure: Erasure, table: str, count: int) -> list[int]:
-    """The next ids of a table that are to go."""
+def take(erasure: Erasure, table: str, count: int | None) -> list[int]:
+    """The next ids of a table that are to go; without a count all."""
     rows = ErasureTarget.objects.filter(erasure=erasure, table_name=table).order_by("row_id")
     return list(rows.values_list("row_id", flat=True)[:count])
 

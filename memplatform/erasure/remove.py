@@ -30,6 +30,7 @@ from memories.models import (
 from memories.models.change import acting, forget_history
 from memories.models.table import Fate, children_first, tables
 from memories.models.tenancy import lock_scopes
+from memplatform import archive
 from memplatform.erasure import collect, search
 from memplatform.erasure.person import from_json, own_keys
 from sessions_app import conversations
@@ -60,11 +61,14 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
             )
             origins = {row[0] for row in cursor.fetchall()}
         mixed = [entry for entry in mixed if not origins.issuperset(entry.origins)]
+        pks = [entry.pk for entry in mixed]
+        archived = archive.changes_of(erasure.workspace, pks)
         with transaction.atomic():
-            states = erase.others_versions(erasure.workspace_id, [entry.pk for entry in mixed], origins)
+            states = erase.others_versions(erasure.workspace_id, pks, origins, archived=archived)
             if states:
                 count += erase.put_back(erasure.workspace_id, states, erasure=erasure.uid, now=now)
-                collect.done(erasure, _ENTRY, sorted(states))
+                targets = erasure.targets.filter(table_name=_ENTRY, row_id__in=states)
+                targets.update(table_name=collect.PUT_BACK)  # their archived history goes with the archive's rows
     return count
 
 

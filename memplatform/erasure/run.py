@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -13,6 +14,7 @@ from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.text import smart_truncate
 from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
+from memplatform import archive
 from memplatform.erasure import certificate, collect, outside, person, remove, search
 from memplatform.erasure.person import Identity
 
@@ -111,15 +113,18 @@ def work_off(pk: int, *, now: datetime) -> bool:
         if erasure.state not in _UNFINISHED:
             return False
         # Rounds of finding and removing until nothing is found any more; what the last process found comes first
-        was_removing = erasure.step in ("remove", "count")
+        was_removing = erasure.step in ("remove", "count", "archive")
         _enter(erasure, "find")
+        matchers = []
         for _round in range(ROUNDS):
             new = collect.collect(erasure)
-            if not new and not erasure.targets.exists():
+            if not new and not erasure.targets.exclude(table_name=collect.PUT_BACK).exists():
                 break
             erasure.total += new
             erasure.save(update_fields=["total"])
-            _remove(erasure, now)
+            matchers.append(_remove(erasure, now))
+        _enter(erasure, "archive")
+        _forget_archived(erasure, matchers or [search.matcher_of(erasure)])
         if was_removing:  # which scopes lost something by the last process nobody knows any more
             _count(erasure, Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("pk", flat=True))
         # What is left is looked for, and the certificate says what was found
@@ -139,7 +144,24 @@ def _enter(erasure: Erasure, step: str) -> None:
     erasure.save(update_fields=["state", "step"])
 
 
-def _remove(erasure: Erasure, now: datetime) -> None:
+def _forget_archived(erasure: Erasure, matchers: Sequence[search.Matcher]) -> None:
+    """Have the archive hold nothing of what went, nor what says something of the person."""
+    keys = set(person.own_keys(erasure.workspace, person.from_json(erasure.identities)))
+    peers, put_back = _peers_of(erasure), set(collect.take(erasure, collect.PUT_BACK, None))
+
+    def is_gone(table: str, row: dict[str, Any], text: str) -> bool:
+        if table == archive.TRACES and (row["asker"] in peers or not keys.isdisjoint(row["scope_keys"])):
+            return True
+        if table == archive.HISTORY and row["table_name"] == Entry._meta.db_table and row["row_id"] in put_back:
+            return True
+        return any(matcher.matches(text) for matcher in matchers)
+
+    if count := archive.forget(erasure.workspace, is_gone):
+        remove.add(erasure, "archive", count)
+    erasure.targets.filter(table_name=collect.PUT_BACK).delete()
+
+
+def _remove(erasure: Erasure, now: datetime) -> search.Matcher:
     _enter(erasure, "mark")
     restored = remove.put_others_back(erasure, now=now)
     if restored:
@@ -166,6 +188,7 @@ def _remove(erasure: Erasure, now: datetime) -> None:
     remove.remove_all(erasure, now=now)
     _enter(erasure, "count")
     _count(erasure, scopes)
+    return matcher
 
 
 def _count(erasure: Erasure, scopes: Iterable[int]) -> None:

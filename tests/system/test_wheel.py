@@ -140,7 +140,10 @@ def test_both_packages_have_the_same_script() -> None:
 def test_the_lock_has_every_package_that_is_named_with_its_hashes() -> None:
     text = (ROOT / "deploy" / "requirements.lock").read_text()
     locked = dict(re.findall(r"^([a-z0-9][\w.-]*)==(\S+)", text, re.MULTILINE))
-    for file in ("requirements.txt", "requirements-embedder.txt", "deploy/requirements-telemetry.txt"):
+    for file in (
+        *("requirements.txt", "requirements-embedder.txt"),
+        *("deploy/requirements-archive.txt", "deploy/requirements-telemetry.txt"),
+    ):
         for line in requirements(file):
             name, _, version = re.sub(r"\[.*\]", "", line).partition("==")
             assert locked.get(re.sub("[-_.]+", "-", name).lower()) == version, f"{line}: make lock"

@@ -76,6 +76,10 @@ class NothingToUndo(Conflict):
     """Nothing of this batch is left to take back."""
 
 
+class HistoryArchived(Conflict):
+    """The history this needs was moved to the archive."""
+
+
 class BatchBusy(Conflict):
     """This batch is being applied or taken back at this moment."""
 
@@ -130,6 +134,7 @@ KINDS: dict[str | int, type[ApiError]] = {
     "batch_settled": BatchSettled,
     "nothing_to_undo": NothingToUndo,
     "batch_busy": BatchBusy,
+    "history_archived": HistoryArchived,
     "file_busy": FileBusy,
     "file_unreadable": FileUnreadable,
     "line_changed": LineChanged,

@@ -35,6 +35,8 @@ OWN = (
     Job("leak-drill", _("asks every door for words that nobody else may be shown"), "A22", at=time(5, 30), weekday=6,
         run="memplatform.tasks.drill_workspace", preview="memplatform.tasks.count_scopes_to_drill",
         is_on_by_default=False),
+    Job("archive-records", _("moves old history and recall traces to the archive"), "F5", at=time(4, 15),
+        run="memplatform.archive.move_due", preview="memplatform.archive.count_due", is_on_by_default=False),
 )  # fmt: skip
 JOBS = {job.name: job for job in (*OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 
