@@ -30,7 +30,7 @@ from memories.language.turns import (
 from memories.language.word_lists import pattern, word_set, words
 from memories.models import Entry, Scope
 from memories.recall.gate import names_project
-from memories.recall.relevance import says
+from memories.recall.relevance import names_in, says
 
 if TYPE_CHECKING:
     from memories.recall.query import ParsedQuery
@@ -172,6 +172,8 @@ class _NameMatcher:
     def _has(self, target: str) -> bool:
         if occurs(self.words, target):
             return True
+        if any(word[:-1] == target and word[-1] in _AFTER_NAMES for word in self.words):  # «李雷要» of «李雷要去哪»
+            return names.is_person(target)
         return (
             target[0] in names.FAMILIAR
             and any(  # «小李有什么» is cut as 小 and 李有
@@ -378,7 +380,14 @@ def own_words_and_claims(items: Sequence["Ranked"], parsed: "ParsedQuery") -> tu
         is_asked = item.sender.may_be_asker if parsed.about_asker else item.candidate.named or is_unnamed
         (own if is_asked and is_of_themselves(item) else others).append(item)
     forms = {*parsed.words.name_forms, *(names.fold(item.sender.name) for item in own)} - {""}
+    own = [item for item in own if not _tells_of_another(statement_of(item.entry), forms)]
     return own, [item for item in others if own and says_name_of(item, forms)]
+
+
+def _tells_of_another(statement: str, forms: Collection[str]) -> bool:
+    """Whether words of somebody with these names speak of another by name, and not of themselves."""
+    others = names_in(statement) - set(forms)
+    return bool(others) and not (_ENGLISH.search(statement) or _CHINESE.search(statement))
 
 
 def says_name_of(item: "Ranked", forms: Collection[str]) -> bool:

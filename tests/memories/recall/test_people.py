@@ -87,6 +87,9 @@ def test_a_scope_learns_names_from_what_is_said(scope: Scope, speaker: str, line
         ("小明", "小明就是王小明", "王小明去哪了？"),
         ("王小明", "我的外号是豆豆", "豆豆周末做什么？"),
         ("李雷", "叫我小李就好", "小李有什么爱好？"),
+        ("李雷", "我下个月搬家", "李雷要搬去哪里？"),
+        ("李雷", "我下个月搬家", "下周李雷来不来？"),
+        ("张伟", "我下个月搬家", "张伟会来吗？"),
     ],
 )
 def test_somebody_is_meant_by_any_of_their_names(scope: Scope, speaker: str, line: str, question: str) -> None:
@@ -108,6 +111,8 @@ def test_somebody_is_meant_by_any_of_their_names(scope: Scope, speaker: str, lin
         ("高兴", "我去爬山", "什么事让人高兴？"),
         ("王小明", "我去爬山", "那个小明星住在哪里？"),
         ("王小明", "我去爬山", "李小明住在哪里？"),
+        ("张伟", "我去爬山", "张伟明来吗？"),
+        ("刘洋", "我去爬山", "刘洋葱过敏吗？"),
         ("Ann", "I paint", "Which annual plan is cheaper?"),
     ],
 )

@@ -103,6 +103,25 @@ def test_what_others_say_of_somebody_stands_below_what_they_say_themselves(
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "then"),
+    [
+        ("Was Bob promoted?", "Bob was promoted last week", "Ann is allergic to cats"),
+        ("Bob最近怎么样？", "Bob上周升职了", "李雷对猫过敏"),
+    ],
+)
+def test_what_somebody_says_of_another_is_no_word_on_themselves(
+    group: Scope, question: str, first: str, then: str
+) -> None:
+    hear(group, ("u2", then, "Noted."), ("u3", first, "Noted."))
+    assert order(group, question, first, then)[:1] == [first]
+
+
+def test_a_person_asked_about_by_a_name_of_two_characters_is_believed_before_another(group: Scope) -> None:
+    hear(group, ("u4", "我下个月要搬去深圳。", "Noted."), ("u3", "李雷其实不搬家，他要留在杭州。", "Noted."))
+    assert order(group, "李雷要搬去哪里？", "深圳", "杭州") == ["深圳", "杭州"]
+
+
+@pytest.mark.parametrize(
     ("question", "answer", "truth", "words"),
     [
         ("Where is the budget meeting?", "The budget meeting is in room 5.", "The budget meeting is in room 7.", "7 5"),
