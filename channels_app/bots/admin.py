@@ -158,9 +158,9 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
     entry = None
     if event is not None:
         scopes = [pk for pk in (event.session.user_scope_id, event.session.chat_scope_id) if pk]
-        kept = Entry.objects.filter(workspace=workspace, scope__in=scopes, created_at__gte=key.created_at)
-        kept = kept.filter(origins__contains=[event.session.origin_of(event)])
-        entry = kept.order_by("pk").first()
+        # It may be one of before: the same words told by another bot are one memory
+        kept = Entry.objects.filter(workspace=workspace, scope__in=scopes)
+        entry = kept.filter(origins__contains=[event.session.origin_of(event)]).order_by("pk").first()
     trace = RecallTrace.objects.filter(bot=key.bot_id, created_at__gte=key.created_at).order_by("pk").first()
     steps = [
         Step(

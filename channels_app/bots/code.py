@@ -127,7 +127,7 @@ LANGUAGES: Mapping[str, tuple[Any, str]] = {
     "typescript": (_("TypeScript, with the client"), _TYPESCRIPT),
 }
 #: What the bot is told, and asked.
-FIRST_WORDS, FIRST_QUESTION = "My dog is called Biscuit.", "What is my dog called?"
+FIRST_WORDS, FIRST_QUESTION = _("My dog is called Biscuit."), _("What is my dog called?")
 
 
 @dataclass(frozen=True)
@@ -141,20 +141,20 @@ class Connected:
 
     def program(self, language: str) -> str:
         """The program in a language of LANGUAGES."""
-        values = {"url": self.url, "key": self.token, "first": FIRST_WORDS, "second": FIRST_QUESTION}
+        values = {"url": self.url, "key": self.token, "first": str(FIRST_WORDS), "second": str(FIRST_QUESTION)}
         address = {"platform": self.platform, "account": self.account}
-        literals = {name: json.dumps(value) for name, value in {**values, "address": address}.items()}
-        return LANGUAGES[language][1].format(**literals)
+        literals = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
+        return LANGUAGES[language][1].format(**literals, address=json.dumps(address, ensure_ascii=False))
 
     def curl(self) -> str:
         """A turn that is told, as a command of a shell."""
         address = {"platform": self.platform, "account": self.account, "peer": "u42", "chat": "c7"}
-        return self._command("turns", {"address": address, "user": FIRST_WORDS, "assistant": "Noted."})
+        return self._command("turns", {"address": address, "user": str(FIRST_WORDS), "assistant": "Noted."})
 
     def curl_question(self) -> str:
         """A question about it, as a command of a shell."""
         address = {"platform": self.platform, "account": self.account, "peer": "u42", "chat": "c8"}
-        return self._command("recall", {"address": address, "message": FIRST_QUESTION})
+        return self._command("recall", {"address": address, "message": str(FIRST_QUESTION)})
 
     def _command(self, path: str, body: Mapping[str, Any]) -> str:
         lines = [

@@ -83,15 +83,31 @@ def test_what_arrives_appears_step_by_step_and_then_the_page_asks_no_more(owner:
     api = Api(text_of(page, "key"))
     assert api.post("turns", body_of(text_of(page, "turn"))).status_code == 201
     status, done, text = steps(owner, page)
-    assert (status, done) == (200, [True, True, True, False]) and FIRST_WORDS in unescape(text)
+    assert (status, done) == (200, [True, True, True, False]) and str(FIRST_WORDS) in unescape(text)
     assert api.post("recall", body_of(text_of(page, "question"))).json()["memories"]
     status, done, text = steps(owner, page)
-    assert (status, done) == (286, [True] * 4) and FIRST_QUESTION in unescape(text)
+    assert (status, done) == (286, [True] * 4) and str(FIRST_QUESTION) in unescape(text)
     with CaptureQueriesContext(
         connection,
     ) as few:
         steps(owner, page)
     assert len(few) <= 20
+
+
+@pytest.mark.django_db
+def test_a_second_bot_that_is_told_the_same_words_sees_them_remembered(owner: Client, workspace: Workspace) -> None:
+    for name in ("shop bot", "night bot"):
+        page = connect(owner, workspace, name=name)
+        Api(text_of(page, "key")).post("turns", body_of(text_of(page, "turn")))
+        assert steps(owner, page)[1] == [True, True, True, False], name
+
+
+@pytest.mark.django_db
+def test_the_code_speaks_the_language_of_the_page(owner: Client, workspace: Workspace) -> None:
+    owner.cookies["django_language"] = "zh-hans"
+    page = connect(owner, workspace, name="客服机器人")
+    for name in ("turn", "python", "javascript"):
+        assert "我的小狗叫豆豆。" in text_of(page, name) and '"客服机器人"' in text_of(page, name)
 
 
 @pytest.mark.django_db

@@ -82,6 +82,12 @@ def test_the_palette_finds_pages_and_actions_by_their_names(
     assert (title, kind) in found(owner, words)
 
 
+def test_the_palette_says_where_it_found_nothing(owner: Client, mine: House) -> None:
+    page = owner.get(reverse("admin:search"), {"s": "zzzz", "extended": 1}).content.decode()
+    assert '<p id="command-results-list"' in page and "No results" in page  # what the palette takes of it
+    assert "No results" not in owner.get(reverse("admin:search"), {"s": "polic", "extended": 1}).content.decode()
+
+
 def test_the_palette_finds_people_and_batches(owner: Client, mine: House) -> None:
     named = found(owner, "peer-marmalade")
     assert any("person · Alice's" in kind for _title, kind in named)
