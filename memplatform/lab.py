@@ -290,12 +290,8 @@ def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
 def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
     """The same query by other policies."""
     most = changes.get((PolicyKind.WEIGHT.value, "", "", "max_recalls"))
-    by_others = partial(_changed_policies, changes=changes)
+    by_others = partial(lambda policies, changes: Policies.of_values({**policies.values, **changes}), changes=changes)
     return replace(query, limit=int(most or query.limit), adjusted=by_others)
-
-
-def _changed_policies(policies: Policies, changes: Mapping[Subject, float | None]) -> Policies:
-    return Policies.of_values({**policies.values, **changes})
 
 
 MUST, MUST_NOT, ANSWER = "must", "must_not", "answer"

@@ -5,7 +5,7 @@ good that is.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -86,10 +86,14 @@ def announce_new_memories(connection: Connection, *, now: datetime) -> int:
         for entry in rows:
             if entry.pk not in carried:
                 by_peer[entry.sender_id].append(entry)
-        announced = _announced(connection, [entry.uid for rows in by_peer.values() for entry in rows])
+        uids = [entry.uid for rows in by_peer.values() for entry in rows]
+        before = Notice.objects.filter(connection=connection, entries__overlap=uids) if uids else Notice.objects.none()
+        announced = {uid for notice in before for uid in notice.entries}
         contacts = Contact.objects.filter(connection=connection, peer__in=by_peer)
         chats = {chat.key: chat for chat in Chat.objects.filter(connection=connection, is_group=False)}
-        latest = _direct_chats(connection, list(by_peer))
+        # The direct chat of each of these people, where they wrote in one
+        written = connection.incoming.filter(peer__in=list(by_peer), chat__is_group=False).order_by("pk")
+        latest = dict(written.values_list("peer", "chat__key"))
         for contact in contacts:
             chat = chats.get(latest.get(contact.peer, contact.peer))
             rows = [entry for entry in by_peer[contact.peer] if entry.uid not in announced]
@@ -98,18 +102,6 @@ def announce_new_memories(connection: Connection, *, now: datetime) -> int:
                     announce(connection, contact.peer, chat, rows, is_asked=False, now=now)
                 people += 1
     return people
-
-
-def _direct_chats(connection: Connection, peers: Sequence[str]) -> dict[str, str]:
-    """The direct chat of each of these people, where they wrote in one."""
-    rows = connection.incoming.filter(peer__in=peers, chat__is_group=False).order_by("pk")
-    return dict(rows.values_list("peer", "chat__key"))
-
-
-def _announced(connection: Connection, uids: Iterable[UUID]) -> set[UUID]:
-    asked = list(uids)
-    rows = Notice.objects.filter(connection=connection, entries__overlap=asked) if asked else Notice.objects.none()
-    return {uid for row in rows for uid in row.entries}
 
 
 def announce(

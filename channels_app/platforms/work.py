@@ -6,6 +6,7 @@ row, and leaves the chat to it.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -221,7 +222,8 @@ class _Work:
             case _ if not incoming.is_for_bot:
                 following.overhear(written, now=now)
             case _:
-                self._show_typing(account)
+                with suppress(PlatformFailure):  # nobody waits for it
+                    self._platform.show_typing(self._chat.key, account)
                 result = answering.answer(written, self._clock)
                 if result is not None:
                     notices.announce_turn(written, result, now=self._clock())
@@ -240,12 +242,6 @@ class _Work:
         contact = Contact.objects.filter(connection=self._connection, peer=incoming.peer)
         contact.exclude(name=named.name).update(name=named.name)
         return named
-
-    def _show_typing(self, account: Account) -> None:
-        try:
-            self._platform.show_typing(self._chat.key, account)
-        except PlatformFailure:  # nobody waits for it
-            return
 
     def _give_up(self, written: Written, failure: NoAnswer) -> None:
         """Keep what was written without an answer, and say that there is none."""

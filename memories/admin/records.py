@@ -145,9 +145,11 @@ def _as_csv(records: list[dict[str, Any]]) -> str:
     return csv_text(_COLUMNS, ([record[name] for name in _COLUMNS] for record in rows))
 
 
-def _as_lines(records: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-
-
 #: By the ending of the file: its type, and what writes it.
-_FORMATS = {"csv": ("text/csv", _as_csv), "jsonl": ("application/jsonl", _as_lines)}
+_FORMATS = {
+    "csv": ("text/csv", _as_csv),
+    "jsonl": (
+        "application/jsonl",
+        lambda records: "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
+    ),
+}

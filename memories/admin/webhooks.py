@@ -89,10 +89,6 @@ def _send_test(asked: Asked) -> Outcome:
     return Outcome(text=text, details={"what": "tested"})
 
 
-def _deliveries_url(asked: Asked) -> str:
-    return f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={asked.row.pk}"
-
-
 SEND_TEST = Action(
     name="send_test", path="test", label=_("Send a test event"), icon="send", right="change",
     question=lambda asked: Question(
@@ -102,7 +98,7 @@ SEND_TEST = Action(
     ),
     act=_send_test,
     audit=AuditEvent.SETTING,
-    back=_deliveries_url,
+    back=lambda asked: f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={asked.row.pk}",
 )  # fmt: skip
 RENEW_SECRET = Action(
     name="renew_secret", path="renew-secret", label=_("New secret"), icon="key", right="change",

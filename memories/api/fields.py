@@ -95,7 +95,7 @@ class Name(Text):
     @property
     def pattern(self) -> str:
         """The same as a regular expression, which generators read; without the rare signs beyond four digits."""
-        unseen, edge = _signs(_is_unseen), f"[^{_signs(_is_no_edge)}]"
+        unseen, edge = _signs(_is_unseen), f"[^{_signs(lambda char: _is_unseen(char) or char.isspace())}]"
         name = f"{edge}(?:[^{unseen}]*{edge})?"
         return f"^(?:{name})?$" if self.allow_blank else f"^{name}$"
 
@@ -111,10 +111,6 @@ def _signs(matches: Callable[[str], bool]) -> str:
 
 def _is_unseen(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in _JOINERS
-
-
-def _is_no_edge(char: str) -> bool:
-    return _is_unseen(char) or char.isspace()
 
 
 class _Typed(serializers.Field[Any, Any, Any, Any]):

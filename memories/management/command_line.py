@@ -105,11 +105,9 @@ class Bar:
 _is_bulk: ContextVar[bool] = ContextVar("many memories are written at once", default=False)
 
 
-def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING or not _is_bulk.get()
-
-
-logging.getLogger("memories.entries.write").addFilter(_is_worth_a_line)
+logging.getLogger("memories.entries.write").addFilter(
+    lambda record: record.levelno >= logging.WARNING or not _is_bulk.get()
+)
 
 
 @contextmanager

@@ -140,8 +140,8 @@ class Doors:
                     self._post(door, asker, *asked[door])
                     continue
                 context = context_for(caller, Address(**address), words, token_budget=4_000, now=self._now)
-                said = "\n".join([context.text, *(message.content for message in context.history)])
-                self._probes.listen("platform", asker, said, self.canaries, self.rules)
+                served = "\n".join([context.text, *(message.content for message in context.history)])
+                self._probes.listen("platform", asker, served, self.canaries, self.rules)
 
     def _due(self, doors: Sequence[str]) -> Sequence[str]:
         """The doors this asker tries: all, or the next few, so that in turn every one is tried."""
@@ -206,11 +206,11 @@ class Doors:
         content = b"" if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {asker.token}"}
         answer: Any = self._client.generic(method, path, content, "application/json", secure=True, headers=headers)
-        said = "".join(map(bytes.decode, answer.streaming_content)) if answer.streaming else answer.content.decode()
+        text = "".join(map(bytes.decode, answer.streaming_content)) if answer.streaming else answer.content.decode()
         if answer.status_code >= 500 or answer.status_code == 429:
             self._probes.failed[door] = self._probes.failed.get(door, 0) + 1
-        self._probes.listen(door, asker, said, self.canaries, self.rules)
-        return said
+        self._probes.listen(door, asker, text, self.canaries, self.rules)
+        return text
 
 
 def address_of(home: Home, **more: Any) -> dict[str, Any]:

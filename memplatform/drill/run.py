@@ -202,10 +202,10 @@ def _drill_some(
             traces.append(trace)
         reached((number + 1) / (len(askers) + KEYS_WEIGH))
     _ask_with_keys(workspace, stranger, scopes, planted, doors, traces)
-    told = WebhookDelivery.objects.filter(workspace=stranger).count()
+    deliveries = WebhookDelivery.objects.filter(workspace=stranger).count()
     report.probes.asked["webhooks"] = report.probes.asked.get("webhooks", 0) + 1
-    if told:
-        report.probes.leaks[Leak("webhooks", "a stranger's webhook", "entry", "")] = told
+    if deliveries:
+        report.probes.leaks[Leak("webhooks", "a stranger's webhook", "entry", "")] = deliveries
 
 
 def _ask_with_keys(

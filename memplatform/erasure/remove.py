@@ -186,10 +186,6 @@ def _entries(erasure: Erasure, rows: list[int], now: datetime) -> int:
     return erase.erase_entries(erasure.workspace_id, rows, now=now)
 
 
-def _days(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    return erase.erase_days(erasure.workspace_id, rows, now=now)
-
-
 def _buffered(erasure: Erasure, rows: list[int], now: datetime) -> int:
     """With what waits beside them no longer than it has to: an extraction batch that is empty goes."""
     count = _plainly(BufferedTurn, erasure, rows)
@@ -256,7 +252,7 @@ STEPS: Mapping[type[Model], Callable[[Erasure, list[int], datetime], int]] = {
     BufferedTurn: _buffered,
     BatchChange: _plans,
     Entry: _entries,
-    DailyEvent: _days,
+    DailyEvent: lambda erasure, rows, now: erase.erase_days(erasure.workspace_id, rows, now=now),
     Batch: _batches,
     Flush: _flushes,
     SessionEvent: _events,

@@ -64,7 +64,8 @@ class PassingView(ProxyView):
     def get(self, request: Request, rest: str) -> HttpResponseBase:
         family = rest.partition("/")[0]
         is_plain = all(part and part not in (".", "..") for part in rest.rstrip("/").split("/"))
-        if not is_plain or not (family in STATELESS or (family in SHARED and _may_share())):
+        may_share = family in SHARED and (conf.PROXY_SHARED or Workspace.objects.count() == 1)
+        if not is_plain or not (family in STATELESS or may_share):
             raise NotPassedOn
         with ExitStack() as resources:
             resources.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
@@ -113,9 +114,3 @@ def _model_of(rest: str, content: bytes) -> Any:
     if not isinstance(data, dict) or "model" not in data:
         raise ModelNotAllowed
     return data["model"]
-
-
-def _may_share() -> bool:
-    if conf.PROXY_SHARED:
-        return True
-    return Workspace.objects.count() == 1

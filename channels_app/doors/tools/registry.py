@@ -126,10 +126,6 @@ def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excer
     )
 
 
-def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.FileList:
-    return get.memory_list(place, first=arguments.get("from"))
-
-
 def _by(stored: Callable[..., Any], of_files: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Carried out in the database, or on files where they alone answer; what files cannot do raises FileUnwritable."""
 
@@ -219,7 +215,7 @@ MEMORY_LIST = Tool(
     needs=Permission.READ,
     words=wording.LIST,
     parameters=(Parameter("from", "integer", wording.LIST_FROM, least=1),),
-    run=_list,
+    run=lambda place, arguments, now: get.memory_list(place, first=arguments.get("from")),
     shown=get.shown_files,
 )
 

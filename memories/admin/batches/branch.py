@@ -43,10 +43,6 @@ def _take_in(call: ActionCall) -> Outcome:
     return Outcome(text=text % {"n": taken})
 
 
-def _no_model(call: ActionCall) -> str:
-    return "" if llm.is_on() else gettext("No model is configured: name one in MEMORY_LLM_MODEL.")
-
-
 def _tidy(call: ActionCall) -> Outcome:
     async_task("memories.tasks.tidy_branch", call.row.pk, call.data["model"], group="mem:batches")
     return Outcome(info=gettext("The worker asks the model. Look again: what it proposes comes behind the other rows."))
@@ -68,7 +64,8 @@ BEGIN = Action(
 _OF_BRANCH: dict[str, Any] = {"place": Place.ADDRESS, "back": to_row}
 TAKE_IN = Action(name="take_in", label="", right="curate", refuses=only_post, act=_take_in, **_OF_BRANCH)
 TIDY = Action(
-    name="tidy", label=_("Have a model tidy it"), right="operate", refuses=_no_model,
+    name="tidy", label=_("Have a model tidy it"), right="operate",
+    refuses=lambda call: "" if llm.is_on() else gettext("No model is configured: name one in MEMORY_LLM_MODEL."),
     form=lambda call: call.bound(ModelForm, model=llm.model_name()),
     question=Question(
         text=_(

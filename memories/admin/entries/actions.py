@@ -280,17 +280,9 @@ def _marked(
     )  # fmt: skip
 
 
-def _outside_files(call: ActionCall) -> list[Entry]:
-    return _entries(call, call.ticked.filter(path="") if call.ticked is not None else None)
-
-
 def _recognised_secrets(call: ActionCall) -> list[Entry]:
     rows = call.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if call.ticked is not None else None
     return _entries(call, rows)
-
-
-def _suspects(call: ActionCall) -> list[Entry]:
-    return _entries(call, call.ticked.exclude(suspect="") if call.ticked is not None else None)
 
 
 TERM = _setting(
@@ -304,7 +296,7 @@ CHECKED = _setting(
 RETYPE = _setting(
     "retype", SetTypeForm, _("Set the type"), _("Set the type of the chosen entries …"),
     _("The type says how long a memory lives and how many of its kind a recall serves. Lines of files keep it."),
-    rows=_outside_files,
+    rows=lambda call: _entries(call, call.ticked.filter(path="") if call.ticked is not None else None),
 )  # fmt: skip
 FILE = _setting(
     "file", SetAttributesForm, _("Set"), _("Set category or project of the chosen entries …"),
@@ -330,7 +322,7 @@ NO_SECRET = _marked(
 HARMLESS = _marked(
     "harmless", bulk_actions.keep_as_harmless, _("Harmless"), _("Keep the chosen entries as harmless …"),
     _("They speak of the world: groups are told them, and they may enter a profile, from then on."),
-    rows=_suspects,
+    rows=lambda call: _entries(call, call.ticked.exclude(suspect="") if call.ticked is not None else None),
 )  # fmt: skip
 
 

@@ -55,14 +55,6 @@ def _is_disputed(request: HttpRequest) -> Q:
     return LIVE & Q(pk__in=marks.values("entry"))
 
 
-def _was_never_recalled(request: HttpRequest) -> Q:
-    return LIVE & ~Q(Exists(EntryAccess.objects.filter(entry=OuterRef("pk"), access_count__gt=0)))
-
-
-def _was_checked_long_ago(request: HttpRequest) -> Q:
-    return LIVE & Q(verified_at__lte=timezone.now() - CHECKED_LONG_AGO)
-
-
 SAVED_VIEWS: Mapping[str, SavedView] = {
     "live": SavedView(State.LIVE.label, state_condition(State.LIVE), has_one_state=True),
     "due": SavedView(State.DUE.label, _is_due),
@@ -70,12 +62,17 @@ SAVED_VIEWS: Mapping[str, SavedView] = {
     "archived": SavedView(State.ARCHIVED.label, state_condition(State.ARCHIVED), has_one_state=True),
     "pinned": SavedView(_("Pinned"), LIVE & Q(pinned=True)),
     "disputed": SavedView(_("Disputed"), _is_disputed),
-    "never": SavedView(_("Never recalled"), _was_never_recalled),
+    "never": SavedView(
+        _("Never recalled"),
+        lambda request: LIVE & ~Q(Exists(EntryAccess.objects.filter(entry=OuterRef("pk"), access_count__gt=0))),
+    ),
     "secrets": SavedView(
         _("Looks like a secret"), LIVE & Q(category=Category.CREDENTIAL, subtype__startswith=SECRET_SUBTYPE)
     ),
     "suspect": SavedView(_("Suspect"), LIVE & ~Q(suspect="")),
-    "checked": SavedView(_("Checked long ago"), _was_checked_long_ago),
+    "checked": SavedView(
+        _("Checked long ago"), lambda request: LIVE & Q(verified_at__lte=timezone.now() - CHECKED_LONG_AGO)
+    ),
 }
 
 
