@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from evals.dataset import CorpusText, Dataset
-from memories import entries
+from memories import embeddings, entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.evaluation import empty, remove, throwaway_workspace
 from memories.exceptions import EmbedderFailed
-from memories.index import models_in_use, search_rows, worker
+from memories.index import search_rows, worker
 from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
 from memories.recall import vector
 
@@ -107,7 +107,7 @@ def reuse_or_ingest(
 
 def rebuild_rows(memories: Mapping[str, IngestedScope]) -> None:
     """Make the search rows anew from the raw vectors, by the numbers of the moment."""
-    main = models_in_use.main_model()
+    main = embeddings.main_model()
     model = main.pk if main else None
     for memory in memories.values():
         search_rows.rebuild(memory.scope.pk, model_id=model)

@@ -102,21 +102,16 @@ def _endpoint(base_url: str, key: str) -> Endpoint:
 
 def _ask(question: str, texts: list[str], deadline: float) -> list[float]:
     """The scores in the order of the texts, by the first form the server understands. Raises RerankerFailed."""
-    *others, last = _forms()
+    form = settings.MEMORY_RERANK_FORM
+    # The form that was understood last first
+    by_last = sorted((JINA, TEI), key=lambda name: name != _understood.get(settings.MEMORY_RERANK_BASE_URL, JINA))
+    *others, last = by_last if form == AUTO else [form]
     for form in others:
         try:
             return _ask_in(form, question, texts, deadline)
         except _NotUnderstood:
             _understood.pop(settings.MEMORY_RERANK_BASE_URL, None)  # another server stands there now
     return _ask_in(last, question, texts, deadline)
-
-
-def _forms() -> list[str]:
-    """The forms to try in order, the one that was understood last first."""
-    form = settings.MEMORY_RERANK_FORM
-    if form != AUTO:
-        return [form]
-    return sorted((JINA, TEI), key=lambda name: name != _understood.get(settings.MEMORY_RERANK_BASE_URL, JINA))
 
 
 def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list[float]:

@@ -150,10 +150,11 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     sent = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
     latest = list(Notice.objects.filter(connection=connection, peer=visitor.peer).order_by("-pk")[:NOTICES_SHOWN])
     shown = [(row.received_at, _of_person(row)) for row in received] + [(row.created_at, _of_bot(row)) for row in sent]
+    problem = ConnectionProblem(connection.problem).label if visitor.is_staff and connection.problem else ""
     body: dict[str, Any] = {
         "messages": [message for _at, message in sorted(shown, key=lambda pair: pair[0])][-SHOWN:],
         "is_waiting": any(row.state in _OPEN for row in received),
-        "problem": _problem(connection) if visitor.is_staff else "",
+        "problem": str(problem),
     }
     state = json.dumps([body, [[str(row.uid), row.undone_at is None] for row in latest]])
     version = sha256(state.encode()).hexdigest()[:20]
@@ -198,10 +199,6 @@ def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
         "buttons": body.get("buttons", []),
         "file_name": body.get("file_name", ""),
     }
-
-
-def _problem(connection: Connection) -> str:
-    return str(ConnectionProblem(connection.problem).label) if connection.problem else ""
 
 
 @require_POST

@@ -19,7 +19,7 @@ from memories import batches, embeddings, metrics
 from memories.batches.steps import CreateStep, EditStep, step_of
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
-from memories.index import models_in_use, worker
+from memories.index import worker
 from memories.kinds import SECRET
 from memories.models import Batch, BatchChange, Entry, Policy, RecallTrace
 from memories.models.policy import Policies
@@ -195,10 +195,10 @@ def _embed_words(plans: Sequence[Batch]) -> set[str]:
             case EditStep(columns={"content": str() as content}):
                 words[content] = None
     workspace, waiting = plans[0].workspace_id, list(words)
-    model = models_in_use.writing_models([workspace]).get(workspace)
+    model = embeddings.writing_models([workspace]).get(workspace)
     if model is None:
         return set()
-    space, end = models_in_use.space_of(model), time.monotonic() + EMBED_SECONDS
+    space, end = embeddings.space_of_model(model), time.monotonic() + EMBED_SECONDS
     while waiting and (seconds := end - time.monotonic()) > 0:
         if embeddings.embed_passages(waiting[:TEXTS_AT_A_TIME], seconds=seconds, space=space) is None:
             break

@@ -19,8 +19,8 @@ from django.utils.module_loading import import_string
 
 from memories import embeddings, postgresql
 from memories.conf import conf
-from memories.index import models_in_use, search_rows
-from memories.index.models_in_use import ModelChange, space_of
+from memories.embeddings import ModelChange, space_of_model
+from memories.index import search_rows
 from memories.index.search_rows import blend_embedding, dense_literal, indexed_text, raw_vectors, write_vectors
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
@@ -134,8 +134,8 @@ class ModelChanger:
         with postgresql.lock_of_session(LOCK) as is_alone:
             if not is_alone:
                 return PAUSE_SECONDS
-            main = models_in_use.main_model()
-            for change in models_in_use.changes():
+            main = embeddings.main_model()
+            for change in embeddings.model_changes():
                 if self._advance(change):
                     return 0.0
             # Some vectors of models that workspaces have left
@@ -191,7 +191,7 @@ class ModelChanger:
     def _embed(self, batch: Sequence[_Text], change: ModelChange, sweep: _Sweep) -> bool:
         """Embed these texts by the new model, one by one if it must be; False when it does not answer at all."""
         groups = [batch] if _embed_entries(batch, change) else [[text] for text in batch]
-        seconds, space = conf.EMBED_WRITE_SECONDS, space_of(change.new)
+        seconds, space = conf.EMBED_WRITE_SECONDS, space_of_model(change.new)
         if len(groups) > 1 and not embeddings.embed_passages([PROBE], seconds=seconds, use_cache=False, space=space):
             return False
         for text in batch if len(groups) > 1 else ():
@@ -232,7 +232,7 @@ def _embed_entries(texts: Sequence[_Text], change: ModelChange) -> bool:
     answer = embeddings.embed_passages(
         [indexed_text(content, echo, path, heading) for _entry, _fingerprint, content, echo, path, heading in texts],
         seconds=conf.EMBED_WRITE_SECONDS * len(texts),
-        space=space_of(change.new),
+        space=space_of_model(change.new),
     )
     if answer is None:
         return False

@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import models_in_use, search_rows
+from memories.index import search_rows
 from memories.index.search_rows import indexed_text, write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 from memories.models.state import LIVE
@@ -69,7 +69,7 @@ def index_these(entries: Collection[int], *, now: datetime) -> int:
 
 
 def _index(claimed: Sequence[IndexQueueItem], now: datetime, use_cache: bool) -> None:
-    models = models_in_use.writing_models(item.workspace_id for item in claimed)
+    models = embeddings.writing_models(item.workspace_id for item in claimed)
     for model in dict.fromkeys(models.values()):
         of_model = {item.entry_id: item for item in claimed if models[item.workspace_id] == model}
         # What is to be indexed, as it is worded now; what is out of use is served to nobody
@@ -125,7 +125,7 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
         [claim.content for claim in claims],
         seconds=conf.EMBED_WRITE_SECONDS * patience,
         use_cache=use_cache,
-        space=models_in_use.space_of(model),
+        space=embeddings.space_of_model(model),
     )
     if answer is not None:
         texts = [(claim.entry_id, claim.fingerprint) for claim in claims]

@@ -10,7 +10,6 @@ from memories.audit.models import AuditRecord
 from memories.conf import conf
 from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
-from memories.index import models_in_use
 from memories.index.search_rows import CHANNEL
 from memories.models import Scope
 from memories.models.entry import LIVE_SQL
@@ -49,7 +48,7 @@ def count_unindexed() -> dict[str, int]:
 def _lacking() -> tuple[str, dict[str, int | None]]:
     """A workspace that is changing its model is looked after by that change (memories.index.model_change)."""
     provider = embeddings.main_provider()
-    model = models_in_use.stored_model(embeddings.space_of(provider)) if provider else None
+    model = embeddings.stored_model(embeddings.space_of(provider)) if provider else None
     lacking = ["i.entry_id IS NULL"]
     if provider:
         other = "v.entry_id IS NULL OR i.model_id IS DISTINCT FROM %(model)s"

@@ -28,7 +28,6 @@ from memories.conf import conf
 from memories.entries import past
 from memories.entries.fields import COLUMN_SLOTS
 from memories.exceptions import InvalidMoment
-from memories.index import models_in_use
 from memories.index.search_rows import indexed_text
 from memories.kinds import SECRET
 from memories.language import text
@@ -352,7 +351,7 @@ def as_of(query: Query, moment: datetime) -> Iterator[Query]:
         (erased,) = cursor.fetchone()
     today = Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
 
-    model = models_in_use.searched_model(query.workspace_id)
+    model = embeddings.searched_model(query.workspace_id)
     vectors = _vectors_of_then(query, moment, model)
     with past.as_they_were(
         query.workspace_id, query.scope_ids, moment, model_id=model.pk if model else None, reworded=vectors
@@ -380,7 +379,7 @@ def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | Non
         some = rows[start : start + conf.EMBED_BATCH]
         texts = [indexed_text(*parts) for _pk, _words, *parts in some]
         answer = embeddings.embed_passages(
-            texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), space=models_in_use.space_of(model)
+            texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), space=embeddings.space_of_model(model)
         )
         if answer is None:
             break

@@ -21,7 +21,6 @@ from django.db import connection
 from memories import embeddings
 from memories.conf import conf
 from memories.embeddings import Provider, Unrelated, unrelated_of
-from memories.index import models_in_use
 from memories.index.search_rows import dense_literal, normalise
 from memories.language import persons, text
 from memories.language.text import HAN, KANA
@@ -294,7 +293,7 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
     query, opening = search.query, search.opening
     end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
     model = opening.model
-    space = models_in_use.served_space(model)
+    space = embeddings.served_space(model)
     with result.timed("embedding"):
         embedded = embeddings.embed_query(end, seconds=search.patience, space=space)
     if embedded is None:
@@ -312,7 +311,7 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
     if space is None:
         if model is not None:
             result.degraded.append(REEMBEDDING)
-        model = models_in_use.stored_model(embeddings.space_of(provider))
+        model = embeddings.stored_model(embeddings.space_of(provider))
     if model is None:  # nothing is indexed yet
         return None
     with result.timed("average"):

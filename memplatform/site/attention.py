@@ -42,9 +42,9 @@ from memories.admin.auditing import note
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobState
 from memories.consolidation import buffer
+from memories.embeddings import ModelChange
 from memories.evaluation.pinned import failing_pinned_tests
-from memories.index import model_change, models_in_use
-from memories.index.models_in_use import ModelChange
+from memories.index import model_change
 from memories.lifecycle import expiry
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
 from memories.models.webhook import DeliveryState
@@ -239,7 +239,7 @@ def late_queue(viewer: Viewer) -> Iterator[Item]:
 
 def model_changes(viewer: Viewer) -> Iterator[Item]:
     """Workspaces whose memories are being embedded by another model."""
-    for change in models_in_use.changes():
+    for change in embeddings.model_changes():
         if viewer.seen is not None and change.workspace.pk not in viewer.seen:
             continue
         progress = model_change.progress_of(change)

@@ -12,8 +12,7 @@ from django.db import IntegrityError, connection
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import models_in_use
-from memories.index.models_in_use import ModelChange
+from memories.embeddings import ModelChange
 from memories.index.search_rows import dense_literal
 from memories.index.worker import LEASE, has_queued
 from memories.language import text
@@ -64,7 +63,7 @@ class EventEmbedder:
 
     def __call__(self, *, now: datetime) -> float:
         """Do a little; the seconds until there is more, 0 when there is."""
-        models = models_in_use.writing_models() if conf.SESSION_EVENT_EMBEDDING else {}
+        models = embeddings.writing_models() if conf.SESSION_EVENT_EMBEDDING else {}
         # Once a process, and for every model anew: rows nobody made, and vectors that are not their workspace's
         current = {workspace: model for workspace, model in models.items() if model}
         if not self._models or any(self._models.get(workspace, model) != model for workspace, model in current.items()):
@@ -174,7 +173,7 @@ def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence
 
 
 def _vectors_of(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True) -> list[list[float]] | None:
-    seconds, space = conf.EMBED_WRITE_SECONDS * len(texts), models_in_use.space_of(model)
+    seconds, space = conf.EMBED_WRITE_SECONDS * len(texts), embeddings.space_of_model(model)
     answer = embeddings.embed_passages(texts, seconds=seconds, use_cache=use_cache, space=space)
     return answer.vectors if answer else None
 

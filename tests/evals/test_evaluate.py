@@ -15,7 +15,7 @@ from evals import run
 from evals.dataset import load, parse_time
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.index import models_in_use, worker
+from memories.index import worker
 from memories.models import EmbeddingCache, Entry, RecallTrace
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_an_entry_that_merged_several_texts_counts_for_all_of_them(tiny: Path) -
 
 @pytest.mark.thorough
 def test_an_evaluation_leaves_nothing_but_the_cache(tiny: Path) -> None:
-    models_in_use.model_of(Deterministic())
+    embeddings.model_of(Deterministic())
     before = rows_of_every_table()
     evaluate(tiny)
     after = rows_of_every_table()
@@ -94,7 +94,7 @@ def test_an_evaluation_leaves_nothing_but_the_cache(tiny: Path) -> None:
 
 
 def test_without_the_cache_an_evaluation_leaves_nothing_at_all(tiny: Path) -> None:
-    models_in_use.model_of(Deterministic())
+    embeddings.model_of(Deterministic())
     before = rows_of_every_table()
     evaluate(tiny, "--no-cache")
     assert rows_of_every_table() == before

@@ -12,12 +12,12 @@ from datetime import date, datetime
 from itertools import chain, zip_longest
 from zoneinfo import ZoneInfo
 
-from memories import llm
+from memories import embeddings, llm
 from memories.choices import Category, EntryType, ScopeKind
 from memories.conf import conf
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.entries.daily_events import EventDraft
-from memories.index import models_in_use, scope_statistics, search_rows
+from memories.index import scope_statistics, search_rows
 from memories.language import summary as summaries
 from memories.language import text
 from memories.llm import prompts, schemas
@@ -71,7 +71,7 @@ def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMess
 
 def _near_facts(whole: ScopeMessages) -> list[Entry]:
     """«I live in Porto» to «I moved to Braga»: none where nothing is embedded, or the embedder was away."""
-    model = models_in_use.searched_model(whole.scope.workspace_id)
+    model = embeddings.searched_model(whole.scope.workspace_id)
     if model is None or not whole.messages:
         return []
     near = search_rows.facts_near_messages(

@@ -5,16 +5,16 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from memories import embeddings
-from memories.index import model_change, models_in_use
+from memories.index import model_change
 
 
 class Command(BaseCommand):
     help = "Tells which embedding providers there are, and how far a change of the model has come."
 
     def handle(self, **options: Any) -> None:
-        models_in_use.main_model()
-        changes = models_in_use.changes()
-        old = {models_in_use.space_of(change.old) for change in changes}
+        embeddings.main_model()
+        changes = embeddings.model_changes()
+        old = {embeddings.space_of_model(change.old) for change in changes}
         usable = embeddings.providers()
         for place, provider in enumerate(usable):
             space = embeddings.space_of(provider)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memories import embeddings, entries
 from memories.embeddings.deterministic import Deterministic
-from memories.index import model_change, models_in_use, search_rows, worker
+from memories.index import model_change, search_rows, worker
 from memories.lifecycle import maintenance
 from memories.models import (
     EmbeddingModel,
@@ -253,7 +253,7 @@ def test_each_workspace_is_switched_by_itself(saved_api: Api, stranger: Workspac
     use(settings, Newer, Deterministic)
     changer = model_change.ModelChanger()
     changer(now=timezone.now())
-    while len(models_in_use.changes()) == 2:
+    while len(embeddings.model_changes()) == 2:
         changer(now=timezone.now())
     assert models_of_rows() == {"deterministic-64", "newer-64"}
     answer = ask(saved_api, QUESTION, cache=False)

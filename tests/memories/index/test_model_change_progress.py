@@ -6,8 +6,9 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.index import model_change, models_in_use, worker
+from memories.index import model_change, worker
 from tests.conftest import Api
 from tests.memories.embeddings.test_faults import save, use
 from tests.memories.index.test_model_change import Newer
@@ -32,7 +33,7 @@ def test_how_far_it_has_come_is_told(saved_api: Api, settings: Any, capsys: pyte
     use(settings, Newer, Deterministic)
     changer = model_change.ModelChanger()
     changer(now=timezone.now())
-    (change,) = models_in_use.changes()
+    (change,) = embeddings.model_changes()
     progress = model_change.progress_of(change)
     assert (progress.entries, progress.embedded, change.goes_on) == (20, 16, True)
     output = printed(capsys)

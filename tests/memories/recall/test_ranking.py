@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test.utils import override_settings
 
-from memories import entries
+from memories import embeddings, entries
 from memories.conf import conf
 from memories.embeddings import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
-from memories.index import models_in_use, worker
+from memories.index import worker
 from memories.models import EmbeddingModel, RecallTrace, Scope
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.vector import Centroid, centre_query, centroid_of, forget_centroids, is_cjk, similarity
@@ -114,7 +114,7 @@ def test_a_text_with_the_rarest_words_of_a_long_question_covers_it(scope: Scope)
 
 
 def model() -> EmbeddingModel:
-    return models_in_use.model_of(Deterministic())
+    return embeddings.model_of(Deterministic())
 
 
 def test_the_average_is_that_of_the_scopes_rows(scope: Scope) -> None:
