@@ -99,7 +99,8 @@ def read_relations() -> list[dict[str, Any]]:
 def _word_counts() -> tuple[Mapping[int, int], int]:
     """In how many texts of the relations each term stands, and of how many of one language."""
     counts: dict[int, int] = {}
-    texts = [one for row in read_relations() for language in ("en", "zh") for one in _texts_of(row[language])]
+    rows = [row[language] for row in read_relations() for language in ("en", "zh")]
+    texts = [one for row in rows for one in (*row["statements"], *row["questions"])]
     for one in texts:
         for term in set(text.terms(one)):
             counts[term] = counts.get(term, 0) + 1
@@ -110,10 +111,6 @@ def warm_up() -> None:
     """Count and read what a first recall would wait for."""
     _word_counts()
     fitted_weights()
-
-
-def _texts_of(row: Mapping[str, list[str]]) -> list[str]:
-    return [*row["statements"], *row["questions"]]
 
 
 def rarity(term: int) -> float:

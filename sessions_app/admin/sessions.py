@@ -49,11 +49,6 @@ from sessions_app.admin.conversation import (
 from sessions_app.models import Session, SessionEvent
 
 
-def _has_begun(session: Session) -> bool:
-    """Whether there is any message."""
-    return session.next_position > 1
-
-
 def _rows(call: ActionCall) -> list[str]:
     session = call.row
     place = " · ".join(filter(None, [session.platform, session.account, session.peer or session.chat_id]))
@@ -82,7 +77,12 @@ def _reset(call: ActionCall) -> str:
     return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")
 
 
-_OF_SESSIONS: dict[str, Any] = {"right": "operate", "fits": _has_begun, "rows": _rows, "back": to_row}
+_OF_SESSIONS: dict[str, Any] = {
+    "right": "operate",
+    "fits": lambda session: session.next_position > 1,
+    "rows": _rows,
+    "back": to_row,
+}
 FLUSH = Action(
     name="flush", label=_("Flush"), icon="output", act=_flush, **_OF_SESSIONS,
     question=Question(
@@ -241,10 +241,6 @@ _RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {
 }
 
 
-def _rule_label(value: Any, words: Mapping[Any, Any]) -> str:
-    return "" if value in (None, "") else str(words.get(value, value))
-
-
 class LastMessageBetween(DaysFilter):
     """By the days of its newest message, as the list shows them."""
 
@@ -320,8 +316,10 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
     def rules_in_words(self, session: Session) -> str:
         """The channel's rules when it was last used, in words; what leaves it to the platform is left out."""
         rules = session.channel_rules()
-        shown = [(label, _rule_label(getattr(rules, name), words)) for name, (label, words) in _RULES.items()]
-        return " · ".join(f"{label}: {value}" for label, value in shown if value)
+        shown = [(label, getattr(rules, name), words) for name, (label, words) in _RULES.items()]
+        return " · ".join(
+            f"{label}: {words.get(value, value)}" for label, value, words in shown if value not in (None, "")
+        )
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None

@@ -412,10 +412,6 @@ def _in_effect(call: ActionCall) -> list[Batch]:
     return list(batches.with_effect(batches_of_run(call.row)).order_by("-pk")[:CHOSEN_MOST])
 
 
-def _nothing_in_effect(call: ActionCall) -> Outcome | str:
-    return "" if call.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
-
-
 def _undo_run_question(call: ActionCall) -> Question:
     changed = [words for batch in call.rows for words in _changed_since(batch)]
     title = gettext("Undo this run: %(what)s") % {"what": summary_of(call.rows)}
@@ -444,7 +440,10 @@ def _undo_run(call: ActionCall) -> Outcome:
 
 UNDO_RUN = Action(
     name="undo_run", label=_("Undo"), right="operate", place=Place.ADDRESS, back=_to_run, rows=_in_effect,
-    refuses=_nothing_in_effect, form=lambda call: call.bound(UndoForm), question=_undo_run_question, act=_undo_run,
+    refuses=lambda call: (
+        "" if call.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
+    ),
+    form=lambda call: call.bound(UndoForm), question=_undo_run_question, act=_undo_run,
 )  # fmt: skip
 
 

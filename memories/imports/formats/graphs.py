@@ -63,12 +63,9 @@ def read_zep(bundle: Bundle) -> Reader:
 def _zep_lists(member: Member) -> Iterator[str]:
     """The lists of the file, of which it may have several; none where it is a list, or a line each."""
     beginning = member.beginning
-    named = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in _spaced(beginning)]
+    spaced = " ".join(beginning.split()).replace('":[', '": [').replace('" :', '":')
+    named = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in spaced]
     yield from named if beginning.lstrip()[:1] == "{" and named else [""]
-
-
-def _spaced(beginning: str) -> str:
-    return " ".join(beginning.split()).replace('":[', '": [').replace('" :', '":')
 
 
 def _zep_item(member: Member, number: int, item: dict[str, Any]) -> FileItem | LeftOut:
