@@ -12,7 +12,9 @@ from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField, SparseVectorField
 
+from memories.choices import Origin, ScopeKind
 from memories.conf import conf
+from memories.entries.trust import words_of
 from memories.language.confidential import without
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
@@ -292,6 +294,17 @@ class SessionEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.content[:60]}"
+
+    @property
+    def trust(self) -> Origin:
+        """The least trusted of whose words it is (A19): of a person, the bot, or what its tools gave; a summary is the
+        bot's, for it names no messages.
+        """
+        spoken, is_group = self.kind in (EventKind.USER, EventKind.AMBIENT), self.session.is_group
+        kind = ScopeKind.CHAT if is_group else ScopeKind.USER
+        tools = not spoken and (self.kind == EventKind.TOOL or bool(self.data.get("tool_calls")))
+        lineage = words_of(kind, spoken=spoken, answered=not spoken, used_tools=tools, is_about_self=not is_group)
+        return Origin(lineage["trust"])
 
     @property
     def sender_name(self) -> str:

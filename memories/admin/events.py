@@ -33,6 +33,7 @@ class FoundEvent:
     row: DailyEvent | None = None  # of what can be reworded
     then: int | None = None  # the version that was served; None: its words are those of today
     now: str = ""  # what it says today, where that is something else
+    trust: str = ""  # the least trusted of whose words it is, where that is known
 
     @property
     def history(self) -> str:

@@ -11,10 +11,8 @@ from rest_framework.response import Response
 from memories.api.answers import Answer, page_of
 from memories.api.calls import Call, Method
 from memories.api.pagination import NO_CURSOR, Cursor, LimitQuery, first_rows, page_answer
-from memories.choices import Permission, Source
+from memories.choices import Origin, Permission, Source
 from memories.entries import daily_events
-from memories.models import DailyEvent
-from memories.tenancy.access import Caller
 from memories.visibility import reached_chats, visible_daily_events
 
 #: The number of a day and an id, in hexadecimal; a day of the year 9999 has six digits.
@@ -55,6 +53,11 @@ class DailyEventAnswer(Answer):
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
+    trust = serializers.ChoiceField(
+        choices=Origin.choices,
+        allow_null=True,
+        help_text="The least trusted of the memories that rest on its messages; null: none of them is kept.",
+    )
 
 
 DailyEventPage = page_of(DailyEventAnswer, "Events, the latest day first.")
@@ -80,11 +83,11 @@ class DailyEventsView(Call):
             day, row = self.query["cursor"]
             events = events.filter(Q(local_date__lt=day) | Q(local_date=day, pk__lt=row), local_date__lte=day)
         page, has_more = first_rows(events.order_by("-local_date", "-id"), self.query["limit"])
-        answers = [daily_event_answer(event, self.caller) for event in daily_events.without_repeats(page)]
+        days = list(daily_events.without_repeats(page))
+        trusts = daily_events.trust_of(days)
+        answers = [
+            DailyEventAnswer.of(day, chats=reached_chats(self.caller, day.chats), trust=trusts.get(day.pk))
+            for day in days
+        ]
         following = f"{page[-1].local_date.toordinal():x}-{page[-1].pk:x}" if has_more else None
         return Response(page_answer(self, answers, following))
-
-
-def daily_event_answer(event: DailyEvent, caller: Caller) -> dict[str, Any]:
-    """An event as the caller sees it."""
-    return DailyEventAnswer.of(event, chats=reached_chats(caller, event.chats))

@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from memories.choices import Operation, SkipReason, Source
+from memories.choices import Operation, Origin, SkipReason, Source
 from memories.entries import files, history
 from memories.entries.changes import BulkOutcome
 from memories.entries.draft import check_content
 from memories.entries.suppression import Tombstones
 from memories.exceptions import ScopeFrozen
 from memories.language import text
-from memories.models import Change, DailyEvent, Scope, Suppression
+from memories.models import Change, DailyEvent, Entry, Scope, Suppression
 from memories.models.change import acting
 from memories.models.tenancy import lock_scopes
 
@@ -37,6 +37,20 @@ class EventDraft:
     source: str = Source.EXTRACTION
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+
+
+def trust_of(days: Sequence[DailyEvent]) -> dict[int, Origin]:
+    """By the id of each day the least trusted of the memories in its scope that rest on its messages (A19); a day of
+    which none is kept is left out.
+    """
+    paths = sorted({path for day in days for path in day.origins})
+    rows = Entry.objects.filter(scope__in={day.scope_id for day in days}, origins__overlap=paths)
+    kept = list(rows.values_list("scope_id", "origins", "trust")) if paths else []
+    trusts = {
+        day.pk: [trust for scope, own, trust in kept if scope == day.scope_id and not set(own).isdisjoint(day.origins)]
+        for day in days
+    }
+    return {pk: Origin.lowest(found) for pk, found in trusts.items() if found}
 
 
 class SuppressedContent:

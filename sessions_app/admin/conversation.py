@@ -428,6 +428,7 @@ def _days(
     scope = session.chat_scope if session.is_group else session.user_scope
     before: SessionEvent | None = None
     for event in page:
+        event.session = session
         on = event.at.astimezone(zone).date()
         if not days or days[-1].on != on:
             days.append(Day(on, []))
@@ -453,9 +454,9 @@ def _days(
     return days
 
 
-def _heading(event: SessionEvent) -> tuple[str, str, str]:
+def _heading(event: SessionEvent) -> tuple[str, ...]:
     """What stands above messages that follow each other."""
-    return event.kind, event.sender_id, event.sender_name
+    return event.kind, event.sender_id, event.sender_name, event.trust
 
 
 def _tools(event: SessionEvent) -> list[tuple[str, str]]:
@@ -486,6 +487,7 @@ def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEv
             words=event.content,
             url=message_url(event.session, event),
             at=event.at,
+            trust=event.trust,
         )
         for event in events
     }

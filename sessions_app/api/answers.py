@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories.api.answers import Answer, page_of
-from memories.choices import EntryType, Outcome
+from memories.choices import EntryType, Origin, Outcome
 from memories.entries import WriteResult
 from sessions_app.api.serializers import ROLES
 from sessions_app.models import SPOKEN, EventKind, Session
@@ -65,6 +65,7 @@ class SessionEventAnswer(Answer):
     data = serializers.DictField()  # type: ignore[assignment]
     tokens = serializers.IntegerField()
     at = serializers.DateTimeField()
+    trust = serializers.ChoiceField(choices=Origin.choices, help_text="Whose words it is, the least trusted of them.")
 
 
 SessionEventPage = page_of(SessionEventAnswer, "Messages, the oldest first.")

@@ -393,6 +393,7 @@ class DailyEventAnswer(TypedDict):
     version: int
     created_at: str
     updated_at: str
+    trust: OriginEnum | None
 
 
 class DeliveryAnswer(TypedDict):
@@ -1391,6 +1392,7 @@ class SessionEventAnswer(TypedDict):
     data: dict[str, Any]
     tokens: int
     at: str
+    trust: OriginEnum
 
 
 class SessionHistoryAnswer(TypedDict):

@@ -359,6 +359,18 @@ export interface DailyEventAnswer {
   version: number;
   created_at: string;
   updated_at: string;
+  /**
+   * The least trusted of the memories that rest on its messages; null: none of them is kept.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum | null;
 }
 
 export type DailyEventPage = Page<DailyEventAnswer>;
@@ -1914,6 +1926,18 @@ export interface SessionEventAnswer {
   data: Record<string, unknown>;
   tokens: number;
   at: string;
+  /**
+   * Whose words it is, the least trusted of them.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
 }
 
 export type SessionEventAnswerKindEnum = "user" | "assistant" | "tool" | "summary" | "ambient";

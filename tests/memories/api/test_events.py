@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from memories import entries
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
-from memories.models import DailyEvent, Scope, Workspace
+from memories.models import DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,20 @@ def test_it_works(api: Api, scope: Scope) -> None:
         "version": 1,
         "created_at": "2026-03-01T09:00:00Z",
         "updated_at": "2026-03-01T09:00:00Z",
+        "trust": None,
     }
+
+
+def test_a_day_says_the_least_trusted_of_what_rests_on_its_messages(api: Api) -> None:
+    address = {"platform": "telegram", "peer": "u42"}
+    calls = [{"name": "search", "arguments": "q", "result": "Berlin"}]
+    turn = {"address": address, "user": "Where is the fair?", "assistant": "In Berlin.", "tool_calls": calls}
+    assert api.post("turns", turn).status_code == 201
+    asked = Entry.objects.get(type="chat_turn")
+    tell(asked.scope, "asked about the fair", origins=tuple(asked.origins))
+    tell(asked.scope, "nothing else", origins=("session_events/x/1/event-1",))
+    told = {event["content"]: event["trust"] for event in api.get("events").json()["results"]}
+    assert told == {"asked about the fair": "tool", "nothing else": None}
 
 
 def test_the_latest_day_comes_first_and_days_narrow_the_list(api: Api, scope: Scope) -> None:

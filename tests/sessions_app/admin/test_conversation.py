@@ -66,6 +66,16 @@ def test_each_speaker_has_a_face_and_ambient_talk_is_told_apart(talk: Talk, alic
     assert "not said to the bot" in response.content.decode()
 
 
+def test_each_message_says_whose_words_it_is(talk: Talk, alice: Client) -> None:
+    talk.say("I bring the cake", address={**GROUP, "peer": "ann"})
+    session = Session.objects.get()
+    assert [event.trust for event in session.events.order_by("position")] == ["member", "bot"]
+    SessionEvent.objects.filter(kind="assistant").update(data={"tool_calls": [{"name": "search"}]})
+    assert [event.trust for event in session.events.order_by("position")] == ["member", "tool"]
+    shown = page(alice, session).content.decode()
+    assert "· Another member" in shown and "· A tool or page" in shown
+
+
 def test_each_message_stands_under_the_name_its_sender_had(talk: Talk, alice: Client) -> None:
     for name in ("Ben", "Boss", "assistant"):
         talk.say("lunch?", address={**GROUP, "peer": "u77"}, sender_name=name)
