@@ -9,6 +9,7 @@ MEASUREMENTS = {
     "answerable": (DATABASE, BUNDLED),
     "lasting": (DATABASE, HASHED),
     "poison": (DATABASE, BUNDLED),
+    "questions_of_a_week": (DATABASE, HASHED),
     "references": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
     "believed": (DATABASE, HASHED),
