@@ -137,24 +137,36 @@ def judge(
     counts["… that wait at the end"] = len(open_now)
     for row in _rows(asked):
         old, new = _specs(played, row)
-        is_yes = bool(old) and played.is_over(old, row.batch.created_at)
+        is_yes = old is not None and played.is_over(old, row.batch.created_at)
         counts["rows of them"] += 1
         counts["… that a person says yes to"] += is_yes
         why = ",".join(str(reason.get("code", reason)) for reason in row.batch.held_because)
-        shown.append(f"asked ({why}): {row.entry.content} → {_words(row)}{' YES' if is_yes else ''}")
+        shown.append(f"asked ({why}): {_old(row)} → {_words(row)}{' YES' if is_yes else ''}")
     done = Batch.objects.filter(**ours, state=BatchState.APPLIED)
     for row in _rows(done, BatchVerb.SUPERSEDE):
         old, _new = _specs(played, row)
-        right = bool(old) and played.is_over(old, row.batch.created_at)
+        right = old is not None and played.is_over(old, row.batch.created_at)
         counts["replaced at once"] += 1
         counts["… wrongly"] += not right
-        shown += [] if right else [f"wrongly replaced: {row.entry.content} → {_words(row)}"]
+        shown += [] if right else [f"wrongly replaced: {_old(row)} → {_words(row)}"]
     for one, other in [*merged, *_merged_in_batches(done)]:
         right = played.facts.get(one) is not None and played.facts.get(one) == played.facts.get(other)
         counts["made one"] += 1
         counts["… that differ"] += not right
         shown += [] if right else [f"wrongly one: {one} = {other}"]
     live = Entry.objects.live().filter(**ours, type="fact").select_related("scope")
+    _count_left(played, live, asked, counts, shown)
+    counts["facts in use"] = live.count()
+    names = (
+        "questions asked", "… that wait at the end", "rows of them", "… that a person says yes to", "replaced at once",
+        "… wrongly", "made one", "… that differ", "near-repetitions that stay two", "contradictions that stay, unasked",
+        "facts in use",
+    )  # fmt: skip
+    return {name: counts[name] for name in names}, shown
+
+
+def _count_left(played: Week, live: Any, asked: Any, counts: Counter[str], shown: list[str]) -> None:
+    """What is left beside each other: the same said twice, and what speaks against the other and nobody is asked of."""
     by_scope: dict[int, list[tuple[Entry, Spec]]] = {}
     for fact in live:
         if spec := played.facts.get(fact.content):
@@ -168,19 +180,16 @@ def judge(
             )
             if same:
                 shown.append(f"stay two: {one.content} | {other.content}")
-    counts["facts in use"] = live.count()
-    names = (
-        "questions asked", "… that wait at the end", "rows of them", "… that a person says yes to", "replaced at once",
-        "… wrongly", "made one", "… that differ", "near-repetitions that stay two", "contradictions that stay, unasked",
-        "facts in use",
-    )  # fmt: skip
-    return {name: counts[name] for name in names}, shown
 
 
 def _rows(chosen: Any, verb: str = "") -> Iterator[BatchChange]:
     rows = BatchChange.objects.filter(batch__in=chosen).select_related("batch", "entry")
     rows = rows.filter(verb=verb, state=ChangeState.APPLIED) if verb else rows.exclude(entry=None)
     return iter(rows.order_by("batch_id", "position"))
+
+
+def _old(row: BatchChange) -> str:
+    return row.entry.content if row.entry else ""
 
 
 def _words(row: BatchChange) -> str:
@@ -207,9 +216,8 @@ def _specs(played: Week, row: BatchChange) -> tuple[Spec | None, Spec | None]:
 
 def _merged_in_batches(done: Any) -> Iterator[tuple[str, str]]:
     for batch in done:
-        rows = [row for row in _rows([batch], BatchVerb.MERGE) if row.entry]
-        for row in rows:
-            if (into := _successor(row)) is not None:
+        for row in _rows([batch], BatchVerb.MERGE):
+            if row.entry is not None and (into := _successor(row)) is not None:
                 yield row.entry.content, into.content
 
 
