@@ -219,7 +219,7 @@ DATABASES = {"default": _database(_address if DATABASE_IS_POOLED else DIRECT_URL
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"]["OPTIONS"],
     # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope. What is prepared
-    # says so itself (memories.prepared).
+    # says so itself (memories.postgresql).
     "prepare_threshold": sys.maxsize,
 }
 #: A server whose machine has gone from the network is given up, and not waited for as long as the kernel would; the
