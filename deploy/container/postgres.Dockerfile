@@ -8,7 +8,7 @@ RUN apt-get update \
     && /opt/patroni/bin/pip install --no-cache-dir "patroni[etcd3]==4.1.5" "psycopg[binary]==3.3.9" \
     && install -d -o postgres -g postgres -m 0700 /data
 COPY deploy/compose/patroni.yaml /etc/patroni.yaml
-COPY --chmod=0755 deploy/compose/bootstrap.sh /usr/local/bin/bootstrap.sh
+COPY --chmod=0755 deploy/compose/bootstrap.sh deploy/compose/reconnect.sh /usr/local/bin/
 USER postgres
 VOLUME /data
 EXPOSE 5432 8008

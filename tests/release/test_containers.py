@@ -105,6 +105,39 @@ def test_the_proxy_and_the_pooler_lead_to_hosts_of_the_compose_file() -> None:
     assert "pool_mode = session" in pooler  # docs/howto/use-your-own-postgresql.md says why
 
 
+def test_the_poolers_are_told_when_a_server_changes_its_role(tmp_path: Path) -> None:
+    """By a script that the image has, in the name of whom the console lets in, at the hosts of the compose file."""
+    compose = DEPLOY / "compose"
+    script = (compose / "reconnect.sh").read_text()
+    patroni = yaml.safe_load((compose / "patroni.yaml").read_text())["postgresql"]["callbacks"]
+    assert patroni == dict.fromkeys(("on_start", "on_restart", "on_role_change"), "/usr/local/bin/reconnect.sh")
+    image = (DEPLOY / "container" / "postgres.Dockerfile").read_text()
+    assert re.search(r"COPY --chmod=0755 .*deploy/compose/reconnect\.sh /usr/local/bin/", image)
+    pooler = (compose / "pgbouncer.ini").read_text()
+    for name, setting in {"PGUSER": "admin_users", "PGPORT": "listen_port"}.items():
+        (said,) = re.findall(rf'{name}="\$\{{{name}:-(\w+)\}}"', script)
+        assert f"{setting} = {said}\n" in pooler
+    assert '"pooler"' in (compose / "pgbouncer.sh").read_text()  # its password is in the file of users
+    hosts = services(compose / "many.yaml")
+    (told,) = re.findall(r"\$\{POOLERS:-([\w ]+)\}", script)
+    assert set(told.split()) == {name for name in hosts if name.startswith("pgbouncer")}
+    for name in hosts:
+        if name.startswith("postgres"):
+            assert "POOLER_PASSWORD" in hosts[name]["environment"]
+    # as it is called, with a psql that writes down what it is asked, and one pooler that is away
+    psql = tmp_path / "psql"
+    psql.write_text('#!/bin/sh\necho "$PGUSER $PGPORT $PGPASSWORD $*" >> "$ASKED"\n[ "$3" != pgbouncer1 ]\n')
+    psql.chmod(0o755)
+    (tmp_path / "sleep").write_text("#!/bin/sh\n")
+    (tmp_path / "sleep").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ASKED": str(tmp_path / "asked"), "POOLER_PASSWORD": "p555555"}
+    words = ["sh", str(compose / "reconnect.sh"), "on_role_change", "primary", "memplatform"]
+    subprocess.run(words, env=environment, check=True)
+    asked = (tmp_path / "asked").read_text().splitlines()
+    one = "pooler 6432 p555555 -qX -h {} -d pgbouncer -c RECONNECT"
+    assert asked == [one.format(name) for name in ("pgbouncer1", "pgbouncer2")] * 2
+
+
 @pytest.mark.parametrize("version", ["1.29", "1.34"])
 def test_the_manifests_are_what_kubernetes_takes(version: str) -> None:
     documents = manifests()
