@@ -406,7 +406,8 @@ READ_FOR_ONE = 20_000  # where no word is that rare, so many for the rarest; bey
 _PAIRED = 8  # of the other words
 
 _NEAREST = """
-    SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
+    SELECT i.entry_id FROM memories_entryindex i
+    JOIN memories_entry e ON e.id = i.entry_id AND e.workspace_id = %(workspace)s
     WHERE i.scope_id = {scope} AND i.model_id = {model} AND {conditions}
     ORDER BY (i.embedding::halfvec({dimension})) <#> %(centred)s::halfvec({dimension}) LIMIT {most}
 """
@@ -418,8 +419,10 @@ _SETTINGS = """
 _ALONE = "SELECT set_config('max_parallel_workers_per_gather', '0', true)"
 _HOLDING = "SELECT memplatform_entries_holding(%s, %s, %s::int[], %s::int[], %s)"
 _NARROWED = """(
-    SELECT * FROM memories_entryindex WHERE entry_id = ANY(%(candidates)s::bigint[])
-    UNION ALL SELECT * FROM memories_entryindex WHERE scope_id = ANY(%(whole_scopes)s::bigint[]))
+    SELECT * FROM memories_entryindex
+    WHERE workspace_id = %(workspace)s AND entry_id = ANY(%(candidates)s::bigint[])
+    UNION ALL SELECT * FROM memories_entryindex
+    WHERE workspace_id = %(workspace)s AND scope_id = ANY(%(whole_scopes)s::bigint[]))
 """
 
 

@@ -3,14 +3,15 @@
 -- all of them each time takes half a millisecond of a recall.
 
 -- part: candidates
--- What there is to be known of the best is read in the same statement, for it cannot change between two.
+-- What there is to be known of the best is read in the same statement, for it cannot change between two. The
+-- workspace is told of every table that may be in partitions: without it a look-up by id looks into each of them.
 SELECT {columns}, keyword, vector, named, fused, date, {cosine} AS cosine, a.last_accessed,
     {own_vector}, {vector_rank}, {previous}, {embedding},
     ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id),
     {passed_over}
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
-JOIN memories_entryindex i ON i.entry_id = best.entry_id
-JOIN memories_entry e ON e.id = best.entry_id
+JOIN memories_entryindex i ON i.entry_id = best.entry_id AND i.workspace_id = %(workspace)s
+JOIN memories_entry e ON e.id = best.entry_id AND e.workspace_id = %(workspace)s
 LEFT JOIN memories_entryaccess a ON a.entry_id = best.entry_id
 ORDER BY fused DESC, e.created_at DESC, e.path, e.line_from, best.entry_id DESC
 
@@ -32,7 +33,8 @@ FROM (
 ) ranked
 
 -- part: scored
--- With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
+-- With OFFSET, so that what is sorted are numbers and not the vectors they were computed from. The workspace of `e` is
+-- not asked for: the narrow index that all entries of a scope are read by does not hold it.
 SELECT i.entry_id, i.scope_id, {keyword} AS keyword, {vector} AS vector, {named} AS named, {date} AS date
 FROM {rows}
 JOIN memories_entry e ON e.id = i.entry_id
@@ -52,7 +54,7 @@ SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank FROM ({sc
     WHERE i.workspace_id = %(workspace)s AND i.scope_id = ANY(%(scopes)s::bigint[]) AND {echoes}
     ORDER BY fused DESC, i.entry_id DESC LIMIT %(leading)s
 ) front
-JOIN memories_entryindex i ON i.entry_id = front.entry_id
+JOIN memories_entryindex i ON i.entry_id = front.entry_id AND i.workspace_id = %(workspace)s
 
 -- part: keyword
 greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0)
@@ -100,20 +102,21 @@ CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END
 -- part: own_vector
 (
     SELECT (-(v.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s FROM memories_entryvector v
-    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
+    WHERE v.entry_id = e.id AND v.workspace_id = %(workspace)s AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
 )
 
 -- part: embedding
 -- As bytes: a number written out takes seven times as long to read.
 (
     SELECT halfvec_send(v.embedding) FROM memories_entryvector v
-    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
+    WHERE v.entry_id = e.id AND v.workspace_id = %(workspace)s AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
 )
 
 -- part: previous
 (
     SELECT p.content FROM memories_entry p
-    WHERE p.scope_id = e.scope_id AND p.session_id = e.session_id AND p.chat_id = e.chat_id AND {is_live}
+    WHERE p.workspace_id = %(workspace)s AND p.scope_id = e.scope_id AND p.session_id = e.session_id
+        AND p.chat_id = e.chat_id AND {is_live}
         AND p.session_id <> '' AND e.session_id <> '' AND (p.created_at, p.id) < (e.created_at, e.id)
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1
 )
