@@ -89,6 +89,7 @@ RELEVANCE_SIGNS = {
     "alone": _("alone"),
     "across": _("in another script"),
     "no_number": _("states no number"),
+    "matter": _("tells what is asked for"),
     "name": _("about what is named"),
     "sole_name": _("alone about it"),
     "linked_name": _("linked to what is named"),

@@ -38,7 +38,7 @@ SCRIPTS = ("latin", "cjk")
 #: How a score of a relation becomes a probability; fitted on data/relations.jsonl.
 TEMPERATURE = 8.0
 #: What a relation and shared words count for beside meaning where memories are compared with each other.
-RELATION_SHARE, WORDS_SHARE = 0.3, 0.3
+RELATION_SHARE, WORDS_SHARE, MATTER_SHARE = 0.3, 0.3, 0.3
 MOST_GAP = 0.5
 #: The rarity of a word in no text of the background, about; rarities are given as shares of it.
 RAREST = 8.0
@@ -123,6 +123,11 @@ def rarity(term: int) -> float:
 _FOR_ALL = pattern("questions", "about_all", re.IGNORECASE)
 _FOR_NUMBER = pattern("questions", "asks_number", re.IGNORECASE)
 _NUMBER = pattern("questions", "states_number", re.IGNORECASE)
+#: What people are asked about most, as they ask and as they tell it.
+_MATTERS = [
+    (pattern("matters", f"asks_{matter}", re.IGNORECASE), pattern("matters", f"tells_{matter}", re.IGNORECASE))
+    for matter in ("address", "manner", "work", "origin", "home", "diet")
+]
 #: Whom a search query is about says nothing of what is asked: «user home city».
 _NOBODY = frozenset(text.terms("user users 用户"))
 
@@ -269,6 +274,7 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     - `words`: share of the question's words that are in it, by how rare they are; `rare_word` the rarest of them
     - `behind`, `ahead`: how far it stands behind the best of the others, or before it; `many`: among how many it is
     - `across`: it is in another script than the question; `no_number`: a number is asked for, and it states none
+    - `matter`: it tells, by its form, what the question asks for by its own
     - `name`: it is about what the question names; `sole_name` more the fewer are; `linked_name`: it shares a name with
       one that is; `other_name`: it is about something else; `says_name`: its text says a name of the question
     - of what is about what is named, or linked to it: `detail`: share of the question's words beside the names;
@@ -282,7 +288,8 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     words = np.array([sum(rarities[term] for term in terms) / total for terms in shared], np.float32)
     rare = np.array([max((rarities[term] for term in terms), default=0.0) for terms in shared], np.float32)
 
-    standing = meaning + RELATION_SHARE * relation + WORDS_SHARE * words
+    matter = _matter(asked, memories)
+    standing = meaning + RELATION_SHARE * relation + WORDS_SHARE * words + MATTER_SHARE * matter
     first, second = np.sort(standing)[::-1][:2] if len(standing) > 1 else (0.0, 0.0)
     gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
     gap = np.clip(gap, -MOST_GAP, MOST_GAP)
@@ -302,10 +309,21 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
         "alone": np.full(len(memories), float(entries <= 1)),
         "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
         "no_number": _lack_of_number(asked, memories),
+        "matter": matter,
         "says_name": says_name,
         **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
+
+
+def _matter(asked: Asked, memories: Sequence[Memory]) -> Array:
+    """1 for each memory that tells, by its form, what a question asks for by its own."""
+    forms = [tells for asks, tells in _MATTERS if asks.search(asked.message)]
+    matter = np.zeros(len(memories), np.float32)
+    for place, one in enumerate(memories if forms else ()):
+        words = (sides_of(one.content) or (one.content,))[0]
+        matter[place] = any(tells.search(words) for tells in forms)
+    return matter
 
 
 def _lack_of_number(asked: Asked, memories: Sequence[Memory]) -> Array:

@@ -5,10 +5,13 @@ import pytest
 
 from evals import first_minutes
 from evals.relevance import Example, fit, read, reliability
+from memories.language.text import has_han
+from memories.language.turns import turn_of
 from memories.models import Scope, Workspace
 from memories.recall.gate import decide
 from memories.recall.ranking import NEAR_BEST
 from memories.recall.relevance import (
+    TURN,
     Asked,
     Features,
     Memory,
@@ -83,15 +86,15 @@ def test_what_is_likely_to_help_is_served_and_the_rest_is_marked_unlikely(
     workspace: Workspace, bundled_model: None
 ) -> None:
     memory = filled_memory(workspace, "en")
-    likely, served = memory.ask("Where do I live?", "likely")
-    assert served == ["home"]
+    likely, served = memory.ask("Where is my bike being fixed?", "likely")
+    assert served == ["bike"]
     left_out = {item.reason for item in likely.ranked if item.reason != "served"}
     assert "unlikely" in left_out and left_out <= {"unlikely", "floor"}
     assert likely.served[0].relevance is not None and likely.served[0].relevance >= 0.2
     assert likely.served[0].signs["relation"] > 0.1
-    wide, all_served = memory.ask("Where do I live?", "wide")
-    assert all_served[0] == "home" and len(all_served) >= len(served)
-    _none, sure = memory.ask("Where do I live?", 0.99)
+    wide, all_served = memory.ask("Where is my bike being fixed?", "wide")
+    assert all_served[0] == "bike" and len(all_served) >= len(served)
+    _none, sure = memory.ask("Where is my bike being fixed?", 0.99)
     assert sure == [], "nothing is so sure"
     assert wide.weights["relevance_line"] == 0.02
 
@@ -216,6 +219,32 @@ def test_what_states_no_number_is_a_worse_answer_where_one_is_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("How should I be addressed?", "Just call me Bob."),
+        ("我该怎么被称呼？", "叫我老王就行。"),
+        ("How long should your replies be?", "Keep it brief, please."),
+        ("你应该怎么回答我？", "回答请用中文，简短一点。"),
+        ("What do I do for a living?", "I'm a designer at Acme."),
+        ("我的职业是什么？", "我在字节跳动做设计师。"),
+        ("Where am I from?", "I come from Porto."),
+        ("我是哪里人？", "我老家在绍兴。"),
+        ("Where's my home?", "I live in Lisbon."),
+        ("我住哪儿？", "我住在成都。"),
+        ("Anything to leave out of my noodles?", "I hate cilantro."),
+        ("点面条要备注什么？", "我讨厌香菜。"),
+    ],
+)
+def test_what_people_are_asked_most_meets_how_they_tell_it(question: str, statement: str) -> None:
+    others = ["I drive a Tesla to work.", "I'm learning Spanish.", "服务器地址是 10.0.0.8。", "我怕高。"]
+    memories = [
+        Memory(turn_of(content, "OK"), (), None, TURN, is_cjk=has_han(content)) for content in (statement, *others)
+    ]
+    seen = features(Asked(question, (), None, has_han(question)), memories, None, entries=5)
+    assert [seen.of(n)["matter"] for n in range(5)] == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
     ("question", "is_for_all"),
     [
         ("Tell me everything you know about Otter.", 1),
@@ -285,12 +314,12 @@ def test_a_scope_may_have_its_own_line_which_a_number_of_the_call_overrules(
     workspace: Workspace, bundled_model: None
 ) -> None:
     memory = filled_memory(workspace, "en")
-    assert memory.ask("Where do I live?", "likely")[1] == ["home"]
+    assert memory.ask("Where is my bike being fixed?", "likely")[1] == ["bike"]
     Scope.objects.filter(workspace=workspace).update(relevance_likely=0)
-    result, lenient = memory.ask("Where do I live?", "likely")
-    assert lenient[0] == "home" and len(lenient) > 1
+    result, lenient = memory.ask("Where is my bike being fixed?", "likely")
+    assert lenient[0] == "bike" and len(lenient) > 1
     assert result.trace is None or result.trace.query["scope_lines"] == {str(Scope.objects.get().pk): 0}
-    assert memory.ask("Where do I live?", 0.99)[1] == []
+    assert memory.ask("Where is my bike being fixed?", 0.99)[1] == []
 
 
 @pytest.mark.thorough
