@@ -176,3 +176,28 @@ def test_facts_are_not_counted_against_turns(scope: Scope) -> None:
     facts = remember(scope, *(f"fact number {n} of drawer {n}" for n in range(20)), type="fact", tier=2)
     plan = judged(scope, BatchVerb.ARCHIVE, facts[:11])
     assert plan.held_because == [{"code": "share", "retired": 11, "live": 20, "percent": 20}]
+
+
+def replaced(scope: Scope, old: Entry, words: str, day: int) -> tuple[Batch, Entry]:
+    """What the machine of one day puts in the place of a fact."""
+    steps = [create(scope, words), step(BatchVerb.SUPERSEDE, old, into={"position": 1})]
+    at = NOW + timedelta(days=day)
+    plan = batches.plan(scope, steps, name="test", run=f"test:day {day}", actor="job:test", now=at, judged=True)
+    plan = batches.apply_batch(plan, now=at)
+    return plan, Entry.objects.order_by("pk").last() or old
+
+
+def test_one_fact_that_is_changed_again_and_again_counts_once(scope: Scope) -> None:
+    (fact, *_others) = crowd(scope, 14)
+    for day in range(12):
+        plan, fact = replaced(scope, fact, f"Kate's party begins at {day + 8} in room {day * 7}", day)
+        assert plan.state == BatchState.APPLIED, plan.held_because
+    assert len(live(scope)) == 14
+
+
+def test_many_facts_that_are_replaced_once_each_are_held(scope: Scope) -> None:
+    facts = crowd(scope, 14)
+    plans = [
+        replaced(scope, fact, f"第{n}件事：it lies in no drawer but {n * 7}", n)[0] for n, fact in enumerate(facts)
+    ]
+    assert plans[-1].held_because[0]["code"] == "drained" and plans[9].state == BatchState.APPLIED
