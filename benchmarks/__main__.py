@@ -40,6 +40,7 @@ BY_HAND = {
     "first_message": (APART, HASHED),
     "upgrade": (APART, HASHED),
     "ten_jobs": (APART, HASHED),
+    "year": (DATABASE, BUNDLED),
 }
 
 
