@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
+from typing import Any
 
 from evals.relevance import DATA, REPLIES, bare_name, read
 from memories import entries
@@ -43,18 +44,23 @@ class FilledMemory:
     scope: Scope
     facts: Mapping[int, str]
 
-    def ask(self, message: str, serve: str | float, *, limit: int = 8) -> tuple[Recall, list[str]]:
-        """The answer to a question an hour later, and the facts that were served."""
-        self.scope.refresh_from_db()
+    def ask(
+        self, message: str, serve: str | float, *, limit: int = 8, beside: Sequence["FilledMemory"] = ()
+    ) -> tuple[Recall, list[str]]:
+        """The answer of this memory, and of those `beside` it, an hour later, and the facts that were served."""
+        memories = [self, *beside]
+        for memory in memories:
+            memory.scope.refresh_from_db()
         query = Query(
             workspace_id=self.scope.workspace_id,
-            places=[SearchScope(self.scope, ScopeRef(key=self.scope.key, kind=ScopeKind.USER))],
+            places=[SearchScope(one.scope, ScopeRef(key=one.scope.key, kind=ScopeKind.USER)) for one in memories],
             message=message,
             limit=limit,
             serve=serve,
         )
         result = recall(query, now=MOMENT + timedelta(hours=2), embed_seconds=EMBED_SECONDS, recorded=False)
-        return result, [self.facts[item.entry.pk] for item in result.served]
+        facts = {pk: fact for memory in memories for pk, fact in memory.facts.items()}
+        return result, [facts[item.entry.pk] for item in result.served]
 
 
 def fill(
@@ -100,6 +106,7 @@ def measure(language: str, *, serve: str | float = "likely", folder: Path = DATA
     for name in (NAMED, JUDGING):
         if name == NAMED or (folder / f"{name}.{language}.jsonl").exists():
             report[name.replace("_", ", ")] = _named(language, serve, folder, name)
+            report[f"{name.removeprefix('named_')}, scopes"] = _named(language, serve, folder, name, apart=True)
     return {**report, REMARKS: _remarks(language, folder)}
 
 
@@ -137,20 +144,29 @@ def _plain_figures(result: Recall, served: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _named(language: str, serve: str | float, folder: Path, name: str) -> Figures:
-    """Precision and recall over all questions about named things, and what a prompt pays."""
+def _named(language: str, serve: str | float, folder: Path, name: str, *, apart: bool = False) -> Figures:
+    """Precision and recall over all questions about named things, and what a prompt pays.
+
+    `apart`: each thing has a scope of its own, and a question that something answers is asked in those it is about.
+    """
     memories = read(f"{name}.{language}.jsonl", folder)
     served = right = wanted = tokens = questions = 0
     with throwaway_workspace() as workspace:
         filled = []
         for memory in memories:
-            rows = {fact["id"]: fact["text"] for fact in memory["facts"]}
-            names = {fact["id"]: [bare_name(name) for name in fact["about"]] for fact in memory["facts"]}
-            filled.append(fill(workspace, f"named {memory['memory']}", rows, language, as_turns=False, names=names))
+            facts: dict[str, list[Any]] = defaultdict(list)
+            for fact in memory["facts"]:
+                facts[fact["about"][0] if apart and fact["about"] else ""].append(fact)
+            filled.append(
+                {subject: _fill_named(workspace, memory, subject, facts[subject], language) for subject in facts}
+            )
         index(workspace)
-        for memory, place in zip(memories, filled, strict=True):
+        for memory, places in zip(memories, filled, strict=True):
             for row in memory["questions"]:
-                result, found = place.ask(row["question"], serve)
+                meant = [place for place in places.values() if set(row["relevant"]) & set(place.facts.values())]
+                if not (meant := meant if apart else list(places.values())):
+                    continue
+                result, found = meant[0].ask(row["question"], serve, beside=meant[1:])
                 served, wanted = served + len(found), wanted + len(row["relevant"])
                 right += len(set(found) & set(row["relevant"]))
                 tokens, questions = tokens + result.tokens, questions + 1
@@ -160,6 +176,15 @@ def _named(language: str, serve: str | float, folder: Path, name: str) -> Figure
         "memories": served / questions,
         "tokens": tokens / questions,
     }
+
+
+def _fill_named(
+    workspace: Workspace, memory: Mapping[str, Any], subject: str, facts: Sequence[Mapping[str, Any]], language: str
+) -> FilledMemory:
+    rows = {fact["id"]: fact["text"] for fact in facts}
+    names = {fact["id"]: [bare_name(name) for name in fact["about"]] for fact in facts}
+    key = f"named {memory['memory']} {subject}"
+    return fill(workspace, key, rows, language, as_turns=False, names=names)
 
 
 def _remarks(language: str, folder: Path) -> Figures:
