@@ -80,7 +80,7 @@ class SessionEventsView(SessionCall):
         description="The messages of a session.",
     )
     def get(self, key: str) -> Response:
-        messages = self.session(key).messages(self.query.get("conversation"))
+        messages = self.session(key).messages(self.query.get("conversation")).select_related("session")
         page, has_more = first_rows(messages.filter(position__gt=self.query.get("cursor", 0)), self.query["limit"])
         events = map(answers.SessionEventAnswer.of, page)
         return Response(page_answer(self, events, str(page[-1].position) if has_more else None))
