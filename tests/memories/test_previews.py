@@ -132,6 +132,7 @@ ELSEWHERE = {
     "clean-messages",
     "unite-people",
     "leak-drill",
+    "archive-records",
 }
 
 

@@ -87,6 +87,13 @@ def test_settings_say_how_old(house: Workspace, bucket: archive.Store) -> None:
         assert archive.count(house, archive.due(now=now))[TRACES] == 0
 
 
+def test_a_night_moves_the_traces_its_preview_counts(house: Workspace, bucket: archive.Store) -> None:
+    night = timezone.now() + timedelta(days=400)
+    counted = archive.count_due(house.pk, now=night)["traces"]
+    assert archive.move_due(house.pk, now=night)["traces"] == counted == 2
+    assert archive.count_due(house.pk, now=night) == {"traces": 0, "changes": 0}
+
+
 def test_history_that_traces_here_are_shown_by_stays(house: Workspace, bucket: archive.Store) -> None:
     """A trace of then names versions, and what these said is told by what was changed since."""
     RecallTrace.objects.update(created_at=NOW)
