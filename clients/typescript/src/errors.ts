@@ -68,6 +68,9 @@ export class BatchSettled extends Conflict {}
 /** Nothing of this batch is left to take back. */
 export class NothingToUndo extends Conflict {}
 
+/** The history this needs was moved to the archive. */
+export class HistoryArchived extends Conflict {}
+
 /** This batch is being applied or taken back at this moment. */
 export class BatchBusy extends Conflict {}
 
@@ -120,6 +123,7 @@ export const KINDS: Readonly<Record<string | number, typeof ApiError>> = {
   scope_frozen: ScopeFrozen,
   batch_settled: BatchSettled,
   nothing_to_undo: NothingToUndo,
+  history_archived: HistoryArchived,
   batch_busy: BatchBusy,
   file_busy: FileBusy,
   file_unreadable: FileUnreadable,
