@@ -11,7 +11,7 @@ around it, and a search reads two columns instead of six.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -396,25 +396,44 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
 
 
 def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
-    """Make search rows while nobody else makes any of their scopes; the scopes."""
+    """Make search rows while nobody else makes any of their scopes; the scopes.
+
+    An entry that was reworded since it was read here has had its words written by who did, before these: again.
+    """
     near = neighbours(entries)
     parts = sources_of(near)
     wanted = set(near).union(*near.values(), *parts.values())
     rows: dict[int, _Row] = {}
+    fingerprints: dict[int, str] = {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading"
-            " FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading,"
+            " e.fingerprint FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
             [list(wanted)],
         )
-        for entry, scope, workspace, average, content, echo, path, heading in cursor.fetchall():
+        for entry, scope, workspace, average, content, echo, path, heading, fingerprint in cursor.fetchall():
+            fingerprints[entry] = fingerprint
             counts = text.terms(indexed_text(content, echo, path, heading))
             rows[entry] = _Row(
                 scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
             )
     vectors = raw_vectors(rows, model_id) if model_id is not None else {}
-    _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
-    return {rows[entry].scope_id for entry in near if entry in rows}
+    made = {entry: row for entry, row in rows.items() if entry in near}
+    _write(rows, made, vectors, model_id)
+    if made and (reworded := _reworded({entry: fingerprints[entry] for entry in made})):
+        make_rows(reworded, model_id=model_id)
+    return {row.scope_id for row in made.values()}
+
+
+def _reworded(fingerprints: Mapping[int, str]) -> list[int]:
+    """Which of these entries have other words by now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT e.id FROM memories_entry e JOIN unnest(%s::bigint[], %s::text[]) AS read (id, fingerprint)"
+            " ON e.id = read.id WHERE e.fingerprint <> read.fingerprint",
+            [list(fingerprints), list(fingerprints.values())],
+        )
+        return [entry for (entry,) in cursor.fetchall()]
 
 
 def raise_versions(scopes: Iterable[int]) -> None:

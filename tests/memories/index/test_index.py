@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from memories import entries
 from memories.index import search_rows, worker
+from memories.language import text
 from memories.models import EmbeddingCache, EmbeddingModel, Entry, EntryIndex, EntryVector, IndexQueueItem, Scope
 from tests.conftest import NOW, make_draft
 
@@ -156,6 +157,44 @@ def test_a_killed_embedders_work_is_done_when_its_lease_is_over(scope: Scope, mo
 
 
 @pytest.mark.thorough
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_committed_before", [True, False])
+def test_words_that_change_while_their_row_is_made_are_found_by_at_once(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch, is_committed_before: bool
+) -> None:
+    """On a slow disk somebody edited a memory between two steps of the worker, and was not shown their own words."""
+    entry = say(scope, "the parcel is green")
+    worker.drain(now=later())
+    IndexQueueItem.objects.create(entry=entry, workspace_id=scope.workspace_id, since=NOW)
+    has_edited, may_commit, ends = threading.Event(), threading.Event(), []
+    write = search_rows._write
+
+    def edit() -> None:
+        with transaction.atomic():
+            entries.update(entry, entries.Edit(columns={"content": "the envelope is violet"}), now=later(), actor="a")
+            has_edited.set()
+            may_commit.wait(10)
+        connection.close()
+
+    def write_late(*rows: Any) -> None:
+        if not ends:  # once the old words were read
+            ends.append(threading.Thread(target=edit))
+            ends[0].start()
+            assert has_edited.wait(10)
+            if is_committed_before:
+                may_commit.set()
+                ends[0].join(10)
+            else:
+                threading.Timer(0.5, may_commit.set).start()
+        write(*rows)
+
+    monkeypatch.setattr(search_rows, "_write", write_late)
+    worker.index_queued(now=later())
+    ends[0].join(10)
+    found = {index + 1 for index in EntryIndex.objects.get(entry=entry).keywords.indices()}
+    assert set(text.terms("envelope violet")) <= found and not set(text.terms("parcel green")) & found
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_embedders_at_once_share_the_work(scope: Scope) -> None:
     for n in range(60):
