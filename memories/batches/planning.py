@@ -53,7 +53,7 @@ _PLANNED = f"""
     )
 """  # noqa: S608 (constants)
 #: What batches of machines retired since a moment, of some types, and nobody restored or decided on. What had taken the
-#: place of another is the same fact: one that was changed again and again counts once.
+#: place of another is the same fact: one that machines changed again and again counts once.
 _RECENT = f"""
     WITH RECURSIVE going (entry_id) AS (SELECT 0::bigint WHERE false), gone AS (
         SELECT DISTINCT c.entry_id FROM memories_batch b
@@ -61,7 +61,12 @@ _RECENT = f"""
         JOIN memories_entry e ON e.id = c.entry_id AND e.type = ANY(%(types)s) AND NOT ({LIVE_SQL})
         WHERE b.scope_id = %(scope)s AND b.workspace_id = %(workspace)s AND b.is_summed AND b.decided_by = ''
           AND b.created_at > %(since)s AND b.id <> %(batch)s
-          AND NOT EXISTS (SELECT FROM memories_entry f WHERE f.superseded_by_id = e.id AND f.scope_id = e.scope_id)
+          AND NOT EXISTS (
+              SELECT FROM memories_entry f JOIN memories_batchchange fc ON fc.entry_id = f.id AND fc.state = 'applied'
+              JOIN memories_batch fb ON fb.id = fc.batch_id AND fb.is_summed AND fb.decided_by = ''
+              WHERE f.superseded_by_id = e.id AND f.scope_id = e.scope_id
+                AND fc.verb = ANY(%(verbs)s) AND fb.created_at > %(since)s
+          )
     )
 """  # noqa: S608 (constants)
 _TYPES = """

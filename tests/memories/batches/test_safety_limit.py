@@ -201,3 +201,12 @@ def test_many_facts_that_are_replaced_once_each_are_held(scope: Scope) -> None:
         replaced(scope, fact, f"第{n}件事：it lies in no drawer but {n * 7}", n)[0] for n, fact in enumerate(facts)
     ]
     assert plans[-1].held_because[0]["code"] == "drained" and plans[9].state == BatchState.APPLIED
+
+
+def test_facts_that_took_the_place_of_others_long_ago_count_as_any(scope: Scope) -> None:
+    entries = crowd(scope, 100)
+    former = remember(scope, *(f"第{n}个旧说法 former saying {n * 13}" for n in range(36)))
+    for old, new in zip(former, entries, strict=False):
+        Entry.objects.filter(pk=old.pk).update(superseded_by=new, expired_at=NOW)
+    weeks = [archive(scope, entries[12 * week : 12 * week + 12], week) for week in range(3)]
+    assert [week.state for week in weeks] == [BatchState.APPLIED, BatchState.APPLIED, BatchState.PROPOSED]
