@@ -35,6 +35,7 @@ BY_HAND = {
     "transfer": (DATABASE, HASHED),
     "soak": (PLATFORM, BUNDLED),
     "large": (DATABASE, HASHED),
+    "spread": (DATABASE, WIDE),
     "database_away": (APART, HASHED),
     "channel_day": (APART, HASHED),
     "first_message": (APART, HASHED),

@@ -86,20 +86,20 @@ def fill(due: int, live: float, count: int) -> Any:
     return workspace
 
 
-def write(workspace: int, scopes: list[int], count: int, days: int) -> None:
-    """So many, stated so many days ago; every sentence is another."""
+def write(workspace: int, scopes: list[int], count: int, days: int, together: int = 1) -> None:
+    """So many, stated so many days ago, so many of a scope in a row; every sentence is another."""
     words = "ARRAY[" + ",".join(f"'{word}'" for word in WORDS) + "]"
     sql(
         "INSERT INTO memories_entry (uid, workspace_id, scope_id, type, subtype, category, project, topic, content,"
         " terms, length, fingerprint, importance, source, channel, chat_id, session_id, sender_id, speaker, thread_id,"
         " chats, origins, created_at, stated_at, updated_at, pinned, verified_by, verification, heading,"
-        " path, version)"
-        " SELECT gen_random_uuid(), %s, (%s::bigint[])[1 + n %% %s], 'chat_turn', '', '', '', '',"
+        " path, version, names, suspect, origin, trust, subject)"
+        " SELECT gen_random_uuid(), %s, (%s::bigint[])[1 + (n - 1) / %s %% %s], 'chat_turn', '', '', '', '',"
         f" 'the ' || ({words})[1 + n %% 15] || ' and the ' || ({words})[1 + n / 15 %% 15] || ' of day ' || n,"
         " ARRAY[7, 11, n], 8, md5(n::text || %s), 0.5, 'conversation_capture', 'telegram', 'c', 's' || n / 400, 'u',"
         " '', '', '{c}', '{}', %s::timestamptz - %s * interval '1 day', %s::timestamptz - %s * interval '1 day', %s,"
-        " false, '', '', '', '', 1 FROM generate_series(1, %s) n",
-        workspace, scopes, len(scopes), str(days), NOW, days, NOW, days, NOW, count,
+        " false, '', '', '', '', 1, '{}', '', 'self', 'self', '' FROM generate_series(1, %s) n",
+        workspace, scopes, together, len(scopes), str(days), NOW, days, NOW, days, NOW, count,
     )  # fmt: skip
 
 

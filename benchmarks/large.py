@@ -98,6 +98,16 @@ def fill(workspace: Workspace, name: str, scopes: int, entries: int) -> None:
         Scope(workspace=workspace, key=f"telegram:direct_{name}{n}", kind="user", entry_count=entries // scopes)
         for n in range(scopes)
     )
+    ((last,),) = sql("SELECT coalesce(max(id), 0) FROM memories_entry")
+    sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
+    write(workspace.pk, [scope.pk for scope in made], entries, 1)
+    sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
+    index_rows(workspace, last)
+    sql("VACUUM ANALYZE")
+
+
+def index_rows(workspace: Workspace, after: int) -> None:
+    """A search row for each memory that has a higher id."""
     provider = embeddings.main_provider()
     assert provider
     model, _made = EmbeddingModel.objects.get_or_create(
@@ -106,12 +116,7 @@ def fill(workspace: Workspace, name: str, scopes: int, entries: int) -> None:
     )
     Workspace.objects.filter(pk=workspace.pk).update(index_model=model)
     keywords = [sparse_literal(dict.fromkeys(text.terms(f"{word} {other}"), 1.5)) for word in WORDS for other in WORDS]
-    ((last,),) = sql("SELECT coalesce(max(id), 0) FROM memories_entry")
-    sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
-    write(workspace.pk, [scope.pk for scope in made], entries, 1)
-    sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
-    sql(_INDEX, model.pk, keywords, CENTRES * AROUND, last)
-    sql("VACUUM ANALYZE")
+    sql(_INDEX, model.pk, keywords, CENTRES * AROUND, after)
 
 
 def measure(post: Callable[[str, dict[str, Any]], None], name: str, scopes: int, calls: int) -> dict[str, Milliseconds]:

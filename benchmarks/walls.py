@@ -61,9 +61,9 @@ def main(options: argparse.Namespace) -> None:
 # the calls
 
 
-def client() -> Callable[[str, dict[str, Any]], None]:
-    """A bot of the workspace `bench`, through Django's test client; an answer of an error ends the measurement."""
-    workspace, _made = Workspace.objects.get_or_create(name="bench")
+def client(name: str = "bench") -> Callable[[str, dict[str, Any]], None]:
+    """A bot of that workspace, through Django's test client; an answer of an error ends the measurement."""
+    workspace, _made = Workspace.objects.get_or_create(name=name)
     bot, _made = Bot.objects.get_or_create(workspace=workspace, name="bench")
     _key, token = BotKey.issue(bot, permissions=list(Permission.values))
     wire = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
