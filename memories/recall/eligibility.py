@@ -69,6 +69,7 @@ def scope_filter(query: Query) -> Condition:
     return [
         "i.workspace_id = %(workspace)s",
         "i.scope_id = ANY(%(scopes)s::bigint[])",
+        "e.workspace_id = %(workspace)s",
         "e.scope_id = ANY(%(scopes)s::bigint[])",
     ], {
         "workspace": query.workspace_id,

@@ -51,15 +51,16 @@ _LATIN = re.compile(r"[A-Za-z]")
 _CENTROIDS = f"""
 SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL (
     SELECT count(*) AS rows, avg(embedding)::real[] AS vector FROM (
-        SELECT i.embedding FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-        WHERE e.scope_id = scope.id AND {LIVE_SQL} AND i.model_id = %s AND NOT i.is_echo
-        ORDER BY e.created_at DESC, e.fingerprint LIMIT %s) newest) mean
+        SELECT i.embedding FROM memories_entry e JOIN memories_entryindex i USING (workspace_id)
+        WHERE e.workspace_id = %s AND i.entry_id = e.id AND e.scope_id = scope.id AND {LIVE_SQL} AND i.model_id = %s
+            AND NOT i.is_echo ORDER BY e.created_at DESC, e.fingerprint LIMIT %s) newest) mean
 """  # noqa: S608 (names of ours)
 #: By the index of a scope's entries by their time: a handful of rows. A session that asks does not wait for its own.
 _PENDING = """
 SELECT EXISTS (
     SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-    WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.created_at > %(since)s AND e.created_at <= %(now)s
+    WHERE e.workspace_id = %(workspace)s AND i.workspace_id = %(workspace)s
+        AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.created_at > %(since)s AND e.created_at <= %(now)s
         AND (%(session)s = '' OR e.session_id <> %(session)s)
         AND (i.model_id IS NULL OR i.model_id <> (
             SELECT m.id FROM memories_embeddingmodel m WHERE m.name = %(name)s AND m.dimension = %(dimension)s))
@@ -197,7 +198,8 @@ def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
     by_scope = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
     if unread := [scope for scope in scopes if scope.pk not in by_scope]:
         with connection.cursor() as cursor:
-            cursor.execute(_CENTROIDS, [[scope.pk for scope in unread], model.pk, CENTROID_ROWS])
+            workspace, scope_ids = unread[0].workspace_id, [scope.pk for scope in unread]
+            cursor.execute(_CENTROIDS, [scope_ids, workspace, model.pk, CENTROID_ROWS])
             by_scope |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
         with _lock:
             for scope in (scope for scope in unread if not scope.is_past):
@@ -232,14 +234,12 @@ class PendingWait:
     def __init__(self) -> None:
         self._rests_until = 0.0  # by the monotonic clock
 
-    def wait(self, scopes: Sequence[int], by: Provider, *, now: datetime, seconds: float, window: str = "") -> bool:
-        """Wait until the latest messages have their vectors, but no longer; whether some are still missing.
-
-        `window` is a session whose messages whoever asks has in sight: none of these is waited for.
-        """
-        if seconds <= 0 or not scopes:
+    def wait(self, query: Query, by: Provider, *, now: datetime, seconds: float) -> bool:
+        """Wait until the latest messages have their vectors, but no longer; whether some are still missing."""
+        if seconds <= 0 or not query.scope_ids:
             return False
-        parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now, "session": window}
+        parameters: dict[str, Any] = {"scopes": query.scope_ids, "workspace": query.workspace_id}
+        parameters |= {"since": now - RECENTLY, "now": now, "session": window_of(query)}
         parameters |= {"name": by.model, "dimension": by.dimension}
         deadline = time.monotonic() + seconds
         while True:
@@ -303,9 +303,7 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
     may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
     if may_be_pending:
         with result.timed("pending"):
-            is_pending = pending_wait.wait(
-                query.scope_ids, provider, now=search.now, seconds=patience, window=window_of(query)
-            )
+            is_pending = pending_wait.wait(query, provider, now=search.now, seconds=patience)
         if is_pending:
             result.degraded.append(PENDING)
     if space is None:

@@ -33,8 +33,8 @@ FROM (
 ) ranked
 
 -- part: scored
--- With OFFSET, so that what is sorted are numbers and not the vectors they were computed from. The workspace of `e` is
--- not asked for: the narrow index that all entries of a scope are read by does not hold it.
+-- With OFFSET, so that what is sorted are numbers and not the vectors they were computed from. Of entries the narrow
+-- index is read alone: it holds the workspace, which names the partition.
 SELECT i.entry_id, i.scope_id, {keyword} AS keyword, {vector} AS vector, {named} AS named, {date} AS date
 FROM {rows}
 JOIN memories_entry e ON e.id = i.entry_id

@@ -8,7 +8,8 @@ SELECT
         WHERE t.scope_id = s.id AND t.term = ANY(%(terms)s::int[])),
     EXISTS (
         SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-        WHERE e.scope_id = s.id AND e.created_at > %(since)s AND e.created_at <= %(now)s
+        WHERE e.workspace_id = %(workspace)s AND i.workspace_id = %(workspace)s AND e.scope_id = s.id
+            AND e.created_at > %(since)s AND e.created_at <= %(now)s
             AND (i.model_id IS NULL OR i.model_id <> w.index_model_id)),
     {model_columns}, {scope_columns}
 FROM memories_workspace w

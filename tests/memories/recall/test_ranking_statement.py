@@ -15,7 +15,10 @@ from tests.conftest import NOW, make_draft
 pytestmark = pytest.mark.django_db
 INDEX = "Index Only Scan using entry_live_in_scope on memories_entry e"
 #: Of twenty rows any way is as good as another: these are not there, as they are not taken with thousands.
-OTHERS = "entry_live_by_age, entry_live_fingerprint, entry_of_scope_by_time, entry_live_core, entry_neighbours"
+OTHERS = (
+    "entry_live_by_age, entry_live_fingerprint, entry_of_scope_by_time, entry_live_core, entry_neighbours,"
+    " entry_by_time"
+)
 OFF = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_nestloop = off"
 
 
