@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,11 +39,16 @@ TRIED_TWICE = ("tests/system", "tests/journeys")
 #: So many tests with a database does `make quick` take of each file: every part of every app is asked for something.
 QUICK_OF_A_FILE = 3
 
+gc.disable()  # while tests are collected, nearly all that is made stays
+#: For formats of addresses that no schema here has, jsonschema would read forty grammars with it: seconds each process.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
 
 def pytest_collection_finish() -> None:
     """What was imported stays: the garbage collector need not walk over it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 50)
 
 

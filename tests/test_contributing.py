@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib import admin
 from django.core.checks import registry as django_checks
 from django.utils.module_loading import import_string
-from drf_spectacular.generators import SchemaGenerator
 
 import channels_app.jobs
 import memories.jobs
@@ -27,6 +26,7 @@ from memplatform import checks
 from memplatform.operations.jobs import registry
 from memplatform.site.navigation import JOBS, SECTIONS, Page
 from tests import ROOT
+from tests.support.described import api_description
 
 TABLE = (ROOT / "CONTRIBUTING.md").read_text().partition("| you add | touch |")[2].partition("\n\n")[0]
 ROWS = dict(re.findall(r"^\| (an? [^|]+) \| (.+) \|$", TABLE, re.MULTILINE))
@@ -84,7 +84,7 @@ def test_every_section_of_the_side_bar_leads_to_a_page_and_every_check_is_made()
 
 
 def test_the_client_is_made_from_the_api_as_it_is() -> None:
-    schema = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True), default=str))
+    schema = json.loads(json.dumps(api_description(), default=str))
     command = "manage.py spectacular --format openapi-json | python clients/python/generate.py"
     for file, text in generate.generated(schema).items():
         assert (generate.TARGET / file).read_text() == text, command

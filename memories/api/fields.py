@@ -1,7 +1,7 @@
 """Strict fields: a value of the wrong type is an error, not something to be guessed at."""
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, NoReturn
@@ -95,15 +95,15 @@ class Name(Text):
     @property
     def pattern(self) -> str:
         """The same as a regular expression, which generators read; without the rare signs beyond four digits."""
-        unseen, edge = _signs(_is_unseen), f"[^{_signs(lambda char: _is_unseen(char) or char.isspace())}]"
+        unseen, edge = _signs(blanks=False), f"[^{_signs(blanks=True)}]"
         name = f"{edge}(?:[^{unseen}]*{edge})?"
         return f"^(?:{name})?$" if self.allow_blank else f"^{name}$"
 
 
 @cache
-def _signs(matches: Callable[[str], bool]) -> str:
-    """The signs of four digits that are meant, as ranges between the brackets of a regular expression."""
-    codes = {code for code in range(0x10000) if matches(chr(code))}
+def _signs(*, blanks: bool) -> str:
+    """The unseen signs of four digits, or also blanks, as ranges between the brackets of a regular expression."""
+    codes = {code for code in range(0x10000) if _is_unseen(chr(code)) or (blanks and chr(code).isspace())}
     begins = sorted(code for code in codes if code - 1 not in codes)
     ends = sorted(code for code in codes if code + 1 not in codes)
     return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in zip(begins, ends, strict=True))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.apps import apps
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.http import HttpRequest
 from django.urls import reverse
@@ -161,15 +162,11 @@ def _item(site: Any, place: Page | tuple[str, str], request: HttpRequest) -> dic
         is_open, may, title, icon = request.path == link, place.admits(request), place.title, place.icon
     else:
         label, icon = place
-        model_admin = _registered(site)[label]
+        model_admin = site.get_model_admin(apps.get_model(label))
         link = reverse(f"admin:{label.replace('.', '_')}_changelist")
         is_open, may = request.path.startswith(link), model_admin.has_view_permission(request)
         title = capfirst(str(model_admin.opts.verbose_name_plural))
     return {"title": title, "icon": icon, "link": link, "active": is_open, "has_permission": may}
-
-
-def _registered(site: Any) -> dict[str, Any]:
-    return {model._meta.label_lower: model_admin for model, model_admin in site._registry.items()}
 
 
 # pickers
@@ -251,8 +248,9 @@ def _destinations(site: Any) -> Iterator[tuple[Any, Any, str, str, Callable[[Htt
         yield one.title, page, one.icon, one.address(), one.admits
     icons = {label: icon for _title, places in JOBS for label, icon in _tables(places)}
     icons |= {label: icon for _title, places in SECTIONS for label, icon in _tables(places)}
-    for label, model_admin in _registered(site).items():
-        name, opts = f"admin:{label.replace('.', '_')}", model_admin.opts
+    for model_admin in site._registry.values():
+        opts = model_admin.opts
+        label, name = opts.label_lower, f"admin:{opts.label_lower.replace('.', '_')}"
         icon = icons.get(label, "tag")
         yield opts.verbose_name_plural, page, icon, reverse(f"{name}_changelist"), model_admin.has_view_permission
         for each in model_admin.declared:

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import generate
-from drf_spectacular.generators import SchemaGenerator
 from memplatform_client import errors
 from memplatform_client.call import Call, Lines, Listing, Method
 from memplatform_client.calls import Calls
@@ -15,11 +14,12 @@ from rest_framework import status
 
 from memories.api.errors import STATUSES
 from tests import ROOT
+from tests.support.described import api_description
 
 
 @cache
 def schema() -> Any:
-    return json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True), default=str))
+    return json.loads(json.dumps(api_description(), default=str))
 
 
 def described(name: str) -> Call[Any]:

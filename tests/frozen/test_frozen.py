@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polib
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from tests import ROOT
+from tests.support.described import api_description
 
 FROZEN = Path(__file__).parent
 CATALOG = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
@@ -15,7 +15,7 @@ CATALOG = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 
 def description() -> str:
     """The description of the API, a line a value."""
-    schema = SchemaGenerator().get_schema(request=None, public=True)
+    schema = api_description()
     return json.dumps(schema, default=str, sort_keys=True, ensure_ascii=False, indent=0) + "\n"
 
 

@@ -5,14 +5,14 @@ import re
 from typing import Any
 
 import generate_typescript
-from drf_spectacular.generators import SchemaGenerator
 from memplatform_client import errors
 
 from tests.clients.typescript.conftest import CLIENT
+from tests.support.described import api_description
 
 
 def description() -> Any:
-    return json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True), default=str))
+    return json.loads(json.dumps(api_description(), default=str))
 
 
 def test_both_clients_have_the_same_errors() -> None:

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
-from drf_spectacular.generators import SchemaGenerator
 
 from tests.conftest import TELEGRAM
+from tests.support.described import api_description
 
 SCOPE = "telegram:direct_u42"
 CONTENT = "My cat is called Rice"
@@ -173,7 +173,7 @@ def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, URLPattern]]:
 
 @cache
 def described() -> dict[str, Any]:
-    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    schema: dict[str, Any] = api_description()
     return schema
 
 

@@ -14,7 +14,6 @@ from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 from hypothesis import given
 from schemathesis.specs.openapi import checks
 
@@ -25,6 +24,7 @@ from memplatform.wsgi import application
 from sessions_app.models import Session
 from tests.conftest import NOW, make_draft, make_key, make_scope
 from tests.memories.api.routes import ACCESS, ASKING, SCOPE, STREAMED
+from tests.support.described import api_description
 from tests.support.properties import examples
 
 EXAMPLES, SEARCHED = 6, 12
@@ -43,7 +43,7 @@ CALLS = sorted((re.sub(r"<\w+:(\w+)>", r"{\1}", route), method) for route, metho
 @cache
 def described() -> Any:
     """The description, but for the key that every request of this test carries."""
-    plain = SchemaGenerator().get_schema(request=None, public=True)
+    plain = api_description()
     del plain["components"]["securitySchemes"]
     for item in plain["paths"].values():
         for call in item.values():
@@ -161,13 +161,13 @@ def test_what_fits_the_description_is_refused_for_no_shape(
 @pytest.mark.thorough
 def test_the_description_is_complete_and_valid() -> None:
     call_command("spectacular", validate=True, fail_on_warn=True, file=os.devnull)
-    schema = SchemaGenerator().get_schema(request=None, public=True)
+    schema = api_description()
     described_calls = {(path.strip("/"), method.upper()) for path, item in schema["paths"].items() for method in item}
     assert described_calls == set(CALLS) | STREAMED
 
 
 def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
-    for path, item in SchemaGenerator().get_schema(request=None, public=True)["paths"].items():
+    for path, item in api_description()["paths"].items():
         for method, call in item.items():
             assert call["security"] == [{"botKey": []}], path
             assert {"400", "401", "403", "429", "503"} <= set(call["responses"])
@@ -205,7 +205,7 @@ def test_the_description_is_served_in_the_format_that_is_asked_for() -> None:
 
 def test_generators_of_types_let_one_leave_out_what_has_a_default() -> None:
     """They make a field with a default one that is there, and conditions beside fields other shapes of the whole."""
-    shapes = SchemaGenerator().get_schema(request=None, public=True)["components"]["schemas"]
+    shapes = api_description()["components"]["schemas"]
     requests = {name: shape for name, shape in shapes.items() if shape.get("additionalProperties") is False}
     assert len(requests) > 20
     for name, shape in requests.items():
@@ -216,7 +216,7 @@ def test_generators_of_types_let_one_leave_out_what_has_a_default() -> None:
 
 
 def test_a_generated_package_is_not_named_as_our_own_client() -> None:
-    title = SchemaGenerator().get_schema(request=None, public=True)["info"]["title"]
+    title = api_description()["info"]["title"]
     assert f"{title}_client".replace(" ", "_").lower() != memplatform_client.__name__
 
 

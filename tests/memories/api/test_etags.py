@@ -4,19 +4,19 @@ import re
 from typing import Any
 
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from memories.models import Workspace
 from tests.conftest import make_key
 from tests.memories.api.routes import ACCESS
 from tests.memories.api.test_access import alices, call, every_call, rows, workspace
+from tests.support.described import api_description
 
 __all__ = ["alices", "rows", "workspace"]  # the fixtures
 
 
 def _tagged() -> set[tuple[str, str]]:
     """The calls of which the description says that their answer carries an ETag."""
-    paths = SchemaGenerator().get_schema(public=True)["paths"]
+    paths = api_description()["paths"]
     return {
         (re.sub(r"{(\w+)}", r"\1", path), method.upper())
         for path, calls in paths.items()
