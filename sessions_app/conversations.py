@@ -245,7 +245,7 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Se
     digest = hashlib.blake2b("\0".join(map(str, place)).encode(), digest_size=8).digest()
     number = SESSION_LOCK | int.from_bytes(digest) & _BITS
     is_locked, transaction, *stored = postgresql.rows(_OPEN, [number, *place])[0]
-    database.note_transaction(database.Transaction(transaction, platform, account, key))
+    database.transaction_of_call.set(database.Transaction(transaction, platform, account, key))
     if not is_locked:
         with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])

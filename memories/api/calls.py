@@ -15,10 +15,11 @@ from rest_framework.views import APIView
 from memories.api.access import caller_of, method_of
 from memories.api.fields import StrictSerializer
 from memories.api.idempotency import repeatable
-from memories.api.offline import either, from_replica, is_from_cache, noted, stale_or
+from memories.api.offline import either, from_replica, noted, stale_or
 from memories.api.requests import DatabaseAway, check_length, now_of
 from memories.choices import Permission
 from memories.offline import database, replicas
+from memories.offline.open_connections import is_spared
 from memories.tenancy.access import Caller
 
 Handler = Callable[..., Response]
@@ -87,13 +88,22 @@ class Call(APIView):
         declared = {name: getattr(handler, "declared", None) for name, handler in handlers.items()}
         cls.methods = {name: method for name, method in declared.items() if method}
 
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call that a replica can answer does not wait for a slow database."""
+        method = self.methods.get(request.method or "")
+        token = is_spared.set(method is not None and method.from_replica)
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        finally:
+            is_spared.reset(token)
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = self.methods.get(method_of(request))
         needs_database = method is None or not (method.offline or (method.from_replica and replicas.are_there()))
         if needs_database and database.is_away():
             raise DatabaseAway
         super().initial(request, *args, **kwargs)
-        if needs_database and (is_from_cache(request) or database.is_away()):
+        if needs_database and (getattr(request.auth, "is_from_cache", False) or database.is_away()):
             raise DatabaseAway
         # The query string, in which no name may be given twice
         lists = dict(request.query_params.lists())

@@ -23,7 +23,6 @@ from memories.api.answers import StaleAnswer
 from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
 from memories.metrics import count_read
-from memories.models import BotKey
 from memories.offline import DATABASE, FILES, STALE, LeaveToFiles, NotCached, database, replicas
 from memories.offline.database import Transaction
 from memories.tenancy.access import Caller
@@ -77,9 +76,9 @@ def either(
 
     @wraps(handler)
     def answer(call: Any, request: Request, **path: Any) -> Response:
-        if is_from_cache(request) or database.is_away():
+        if getattr(request.auth, "is_from_cache", False) or database.is_away():
             return instead(call, request, Outage([DATABASE]), path)
-        database.begin_call()
+        database.transaction_of_call.set(None)
         for is_last in (False, False, True):
             try:
                 if is_switched_off(call.caller):
@@ -104,14 +103,9 @@ def _after(error: Exception) -> Outage:
     """The outage of a connection that was lost; any other error of the database is raised again."""
     if not database.is_lost(error):
         raise error
-    outage = Outage([DATABASE], transaction=database.transaction_of_call())
+    outage = Outage([DATABASE], transaction=database.transaction_of_call.get())
     database.let_go()
     return outage
-
-
-def is_from_cache(request: Request) -> bool:
-    """Whether the key of a request was admitted while the database was away."""
-    return isinstance(request.auth, BotKey) and request.auth.is_from_cache
 
 
 def from_replica(handler: Handler) -> Handler:

@@ -31,9 +31,9 @@ log = structlog.get_logger(__name__)
 PROBE_SECONDS = 1.0
 #: What a connection may take to be made: by the watch, and by whoever uses one (memplatform.settings).
 CONNECT_SECONDS = 2
-#: Between two questions whether it is still there, and how long it may leave one of them unanswered. Together, and with
-#: the answer from the files, less than two seconds.
-PULSE_SECONDS, SILENCE_SECONDS = 0.4, 1.2
+#: Between two questions whether it is still there; when it is slow, so that what a replica can answer does not wait for
+#: it; and how long it may leave a question unanswered. Together, with the answer from files, less than two seconds.
+PULSE_SECONDS, SLOW_SECONDS, SILENCE_SECONDS = 0.4, 0.3, 1.2
 #: SQLSTATEs that end a connection: its class of errors, and a server that stops, has crashed or does not serve yet.
 _LOST_CLASS, _LOST = "08", {"57P01", "57P02", "57P03"}
 #: That of a server which takes no writes: a former primary is as good as away.
@@ -46,9 +46,11 @@ ERRORS = (OperationalError, InterfaceError, InternalError, PoolTimeout)
 _away = threading.Event()
 _asking = threading.Lock()
 _next_probe = 0.0
-_made = 0  # how often this process has begun to watch a connection anew
+#: How often this process has begun to watch a connection anew: the server may be another one since, or have crashed.
+generation = 0
 _wake: int | None = None  # where the watch is woken to look again; None: nothing watches
-_transaction: ContextVar["Transaction | None"] = ContextVar("the transaction of this call", default=None)
+#: The transaction in which this call has begun to write, for a commit that nobody hears of.
+transaction_of_call: ContextVar["Transaction | None"] = ContextVar("the transaction of this call", default=None)
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ class Transaction:
 
 
 def is_away() -> bool:
-    """Whether the database does not answer; never waits for it to."""
+    """Whether the database does not answer, or too slowly for this call; never waits for it to."""
     if _away.is_set() and _wake is None:
         _ask_again()
-    return _away.is_set()
+    return _away.is_set() or PRIMARY.are_refused()
 
 
 def is_lost(error: BaseException) -> bool:
@@ -76,16 +78,10 @@ def is_lost(error: BaseException) -> bool:
         return getattr(error.__cause__, "sqlstate", None) == _TAKES_NO_WRITES
     if not isinstance(error, OperationalError):
         return False
-    cause = error.__cause__
-    state = getattr(cause, "sqlstate", None)
+    state = getattr(error.__cause__, "sqlstate", None)
     if state is None:
-        return isinstance(cause, psycopg.OperationalError | PoolTimeout)
+        return isinstance(error.__cause__, psycopg.OperationalError | PoolTimeout)
     return state.startswith(_LOST_CLASS) or state in _LOST
-
-
-def generation() -> int:
-    """Another number than before where the server may be another one, or have crashed, since it was asked."""
-    return _made
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -94,7 +90,9 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def suspect() -> None:
-    """Take the database for away, until it has answered; a connection was lost."""
+    """Take the database for away, until it has answered; a connection was lost, and not ended from here."""
+    if PRIMARY.are_refused():
+        return
     if not _away.is_set():
         log.warning("database.away")
     _away.set()
@@ -111,21 +109,6 @@ def let_go() -> None:
     if connection.connection is not None:
         connection.connection.close()  # so that the pool does not keep it, wall and all
     connection.close()
-
-
-def begin_call() -> None:
-    """Forget the transaction of the call before."""
-    _transaction.set(None)
-
-
-def note_transaction(transaction: Transaction) -> None:
-    """Keep the transaction that is about to write, for a commit that nobody hears of."""
-    _transaction.set(transaction)
-
-
-def transaction_of_call() -> Transaction | None:
-    """The transaction in which this call has begun to write."""
-    return _transaction.get()
 
 
 def watch(when_back: Callable[[], None]) -> None:
@@ -146,7 +129,10 @@ def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callabl
             with contextlib.closing(own):
                 if not _watch_while_it_answers(own, ear, when_back):
                     return
+        patience = threading.Timer(SILENCE_SECONDS, _lose)  # a proxy may take longer to refuse
+        patience.start()
         own = _own_connection()
+        patience.cancel()
 
 
 def _lose() -> None:
@@ -163,42 +149,39 @@ def _watch_while_it_answers(own: psycopg.Connection, ear: int, when_back: Callab
     with selectors.DefaultSelector() as selector:
         selector.register(own.fileno(), selectors.EVENT_READ)
         selector.register(ear, selectors.EVENT_READ)
-        while (pulse := pulse_of(own, _QUESTION)).is_well:
+        while (seconds := pulse_of(own, _QUESTION, PRIMARY.spare, _lose)) is not None:
             if _mark_answering():
                 when_back()
+            if seconds < SLOW_SECONDS:
+                PRIMARY.admit()
             for key, _events in selector.select(PULSE_SECONDS):
                 if key.fd == ear and not os.read(ear, 4_096):
                     return False
-    if pulse.is_silent:
-        _lose()  # one that has ended may be had anew
-    return True
+    return True  # one that has ended may be had anew
 
 
-@dataclass(frozen=True)
-class Pulse:
-    """What came of a question to a server."""
+def pulse_of(own: psycopg.Connection, question: bytes, *told: Callable[[], None]) -> float | None:
+    """The seconds a server takes to answer a question by yes; None where it does not within SILENCE_SECONDS.
 
-    is_well: bool = False
-    is_silent: bool = False
-
-
-def pulse_of(own: psycopg.Connection, question: bytes) -> Pulse:
-    """Ask a server something it answers by yes, and wait for it no longer than SILENCE_SECONDS."""
-    end, server, is_yes = time.monotonic() + SILENCE_SECONDS, own.pgconn, False
+    The first of `told` is called when it is slow, the second when it is silent.
+    """
+    begun, server, is_yes = time.monotonic(), own.pgconn, False
     with selectors.DefaultSelector() as selector, contextlib.suppress(psycopg.Error):
         selector.register(server.socket, selectors.EVENT_READ)
         server.send_query(question)
-        while True:
-            left = end - time.monotonic()
-            selector.select(max(left, 0))
-            server.consume_input()
-            while not server.is_busy():
-                if (result := server.get_result()) is None:
-                    return Pulse(server.status == ConnStatus.OK and is_yes)
-                is_yes = result.status == ExecStatus.TUPLES_OK and result.get_value(0, 0) == b"t"
-            if left <= 0:  # what came while this process slept is read by now
-                return Pulse(is_silent=True)
-    return Pulse()
+        for number, seconds in enumerate((SLOW_SECONDS, SILENCE_SECONDS)):
+            left = seconds
+            while left > 0:
+                left = begun + seconds - time.monotonic()
+                selector.select(max(left, 0))
+                server.consume_input()  # what came while this process slept is read before anybody is told
+                while not server.is_busy():
+                    if (result := server.get_result()) is None:
+                        return time.monotonic() - begun if server.status == ConnStatus.OK and is_yes else None
+                    is_yes = result.status == ExecStatus.TUPLES_OK and result.get_value(0, 0) == b"t"
+            for notice in told[number : number + 1]:
+                notice()
+    return None
 
 
 def _ask_again() -> None:
@@ -215,16 +198,16 @@ def _ask_again() -> None:
 
 def _own_connection() -> psycopg.Connection | None:
     """A connection of one's own, past the pool; None when there is none to be had, or it leads to what only follows."""
-    global _made  # noqa: PLW0603 (one watch a process)
+    global generation  # noqa: PLW0603 (one watch a process)
     try:
         parameters = connections["default"].get_connection_params()
         own = psycopg.connect(**parameters | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
     except psycopg.Error:
         return None
-    if not pulse_of(own, _QUESTION).is_well:
+    if pulse_of(own, _QUESTION) is None:
         own.close()
         return None
-    _made += 1
+    generation += 1
     return own
 
 

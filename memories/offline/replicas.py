@@ -34,7 +34,7 @@ from psycopg.errors import QueryCanceled
 from memories import postgresql
 from memories.conf import conf
 from memories.offline import database
-from memories.offline.open_connections import Connections, EndableConnection
+from memories.offline.open_connections import PRIMARY, Connections, EndableConnection
 from memories.offline.postgresql.base import ReplicaWrapper
 from memories.tenancy import row_level_security
 
@@ -90,6 +90,7 @@ class Replica:
 
     def __init__(self, number: int, settings_dict: dict[str, Any]) -> None:
         self.number, self.server, self._pools = number, Connections(), dict[str, Any]()
+        PRIMARY.others.append(self.server)
         self._left_out_until, self._why = 0.0, ""
         options = dict(settings_dict["OPTIONS"])
         if pool := options.get("pool"):
@@ -172,7 +173,7 @@ class _Primary:
 
     def written(self, workspace_id: int) -> _Written:
         """Asks the database."""
-        generation = database.generation()
+        generation = database.generation
         ((noted, now, began),) = postgresql.rows(_WRITTEN, [OF_ALL, workspace_id % BUCKETS])
         with self._lock:
             if (generation, began) != self._server:
@@ -281,7 +282,7 @@ Refuses = Callable[[bool, int], str]
 def _read(workspace_id: int | None, refuses: Refuses, *, is_stale: bool = False) -> Iterator[Reading | None]:
     """Read from the first replica, in any order, that is not refused."""
     everyone, primary = _replicas(), connections[DEFAULT_DB_ALIAS]
-    for replica in random.sample(everyone, len(everyone)):
+    for replica in sorted(random.sample(everyone, len(everyone)), key=lambda each: each.is_left_out):
         with ExitStack() as attempt:
             if replica.server.are_refused() or (replica.is_left_out and not is_stale):
                 continue
@@ -359,7 +360,8 @@ def _watch_for_ever(replica: Replica) -> None:
             time.sleep(database.PROBE_SECONDS)
             continue
         with closing(own):
-            replica.server.admit()
-            while database.pulse_of(own, _PULSE).is_well:
+            while (seconds := database.pulse_of(own, _PULSE, replica.server.end_all)) is not None:
+                if seconds < database.SLOW_SECONDS:
+                    replica.server.admit()
                 time.sleep(database.PULSE_SECONDS)
         replica.server.end_all()  # it has ended, or is silent

@@ -9,7 +9,7 @@ from django.db.backends.postgresql import base
 from psycopg_pool import PoolTimeout
 
 from memories import postgresql
-from memories.offline.open_connections import PRIMARY, Connections
+from memories.offline.open_connections import PRIMARY, Connections, is_spared
 
 #: What a call waits for a connection while others use them all; the pool's own timeout is how often it looks up.
 WAIT_SECONDS = 10.0
@@ -34,7 +34,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if self.server.are_refused():
                 raise psycopg.OperationalError("The database is away.")
             try:
-                return super().get_new_connection(conn_params)
+                connection = super().get_new_connection(conn_params)
+                connection.is_spared = is_spared.get()
+                return connection
             except PoolTimeout:
                 if monotonic() >= end:
                     raise

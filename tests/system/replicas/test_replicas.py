@@ -259,6 +259,23 @@ def test_a_database_that_hangs_keeps_no_recall_waiting(house: HouseApart, top: P
     asked_until_fresh(house, asks("ada", "Quentin"))
 
 
+def test_a_database_that_is_slow_keeps_no_recall_waiting_and_takes_what_is_written(
+    house: HouseApart, top: Path
+) -> None:
+    """A server that answers every question after a second is not away."""
+    asked_until_read_from(house, "replica", asks("ada", "Quentin"))
+    for town in ("Nanjing", "Wuxi", "Ningbo"):
+        with ThreadPoolExecutor(1) as bot:
+            with hanging(top / "database"):
+                writes = bot.submit(house.post, "turns", lives("cyd", town, town))
+                time.sleep(0.75)  # until it is seen by a web process that has just asked
+                answer, took = timed(house, asks("ada", "Quentin"))
+            assert answer.status == 200 and answer.json()["stale"] is True and took < 0.6
+            assert "Hangzhou" in answer.body.decode()
+            assert writes.result().status == 201
+        asked_until_fresh(house, asks("ada", "Quentin"))
+
+
 def test_a_replica_that_hangs_or_is_gone_keeps_no_recall_waiting(house: HouseApart, standby: Standby) -> None:
     asked_until_read_from(house, "replica", asks("ada", "Quentin"))
     with hanging(standby.folder), ThreadPoolExecutor(4) as bots:
