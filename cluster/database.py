@@ -41,7 +41,7 @@ bootstrap:
     loop_wait: {loop}
     retry_timeout: {retry}
     failsafe_mode: true
-    primary_start_timeout: 5
+    primary_start_timeout: 0
     maximum_lag_on_failover: 1048576
     synchronous_mode: {mode}
     synchronous_node_count: 1
@@ -86,18 +86,18 @@ global
   stats socket {folder}/haproxy.sock mode 600 level admin
 defaults
   mode tcp
-  retries 1
-  option redispatch
+  retries 0
   timeout connect 2s
   timeout client 30m
   timeout server 30m
   timeout check 1500ms
-  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 1s fastinter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
 frontend primary
   bind {address}:{primary}
   use_backend pooled if {{ nbsrv(pooled) gt 0 }}
   default_backend direct
 backend pooled
+  default-server observe layer4 error-limit 1 on-error sudden-death
   option tcp-check
   tcp-check connect port {pooler}
   tcp-check send-binary 0000000804d2162f
@@ -180,7 +180,8 @@ def parts(host: Host) -> list[Part]:
         *("--initial-advertise-peer-urls", f"http://{host.address}:2380"),
         *("--listen-client-urls", f"http://{host.address}:2379"),
         *("--advertise-client-urls", f"http://{host.address}:2379", "--initial-cluster-state", "new"),
-        *("--heartbeat-interval", "150", "--election-timeout", "1500"),
+        # As etcd 3.5 does by itself: each election that a slow member begins would lengthen the primary's lease
+        *("--heartbeat-interval", "150", "--election-timeout", "1500", "--pre-vote"),
     )
     return [
         Part(host, "etcd", etcd),

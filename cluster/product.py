@@ -23,19 +23,16 @@ global
   maxconn 600
 defaults
   mode http
-  retries 2
-  option redispatch
-  timeout connect 1s
   timeout client 30s
   timeout server 20s
-  timeout check 1s
 listen web
   bind {address}:{front}
-  option httpchk
-  http-check send meth GET uri /livez ver HTTP/1.1 hdr Host localhost
-  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+{watched}
 {servers}
 """
+#: How a web is watched, and given up, as the HAProxy we ship does it.
+_SHIPPED = ROOT / "deploy" / "compose" / "haproxy.cfg"
+_WATCHED = ("retries", "option", "timeout connect", "timeout check", "http-check", "default-server")
 #: Starts a program again when it ends, as systemd would.
 _AGAIN = ("sh", "-c", 'while :; do "$@"; sleep 1; done', "sh")
 #: Prints the keys of one bot in each of two workspaces, as JSON.
@@ -127,11 +124,19 @@ def start() -> None:
     path.write_text(keys.strip().splitlines()[-1])
     servers = "\n".join(f"  server {web.name} {web.address}:{WEB} check" for web in WEBS)
     for host in WEBS:
-        database.own(host.folder / "haproxy.cfg", _FRONT.format(address=host.address, front=FRONT, servers=servers))
+        given = {"address": host.address, "front": FRONT, "watched": watched(), "servers": servers}
+        database.own(host.folder / "haproxy.cfg", _FRONT.format(**given))
     for host in (*WEBS, *WORKERS):
         for part in parts(host):
             part.start()
     until(lambda: all(is_ready(web) for web in WEBS), READY_SECONDS, "two webs that answer")
+
+
+def watched() -> str:
+    """The lines of the shipped backend of webs that say when a web is led to."""
+    section = _SHIPPED.read_text().partition("\nbackend web\n")[2].splitlines()
+    section = section[: next(number for number, line in enumerate(section) if not line.startswith(" "))]
+    return "\n".join(line for line in section if line.strip().startswith(_WATCHED))
 
 
 def is_ready(web: Host) -> bool:

@@ -86,11 +86,12 @@ spec:
       ports:
         - {name: http, containerPort: 8000}
       startupProbe:
-        httpGet: {path: /livez, port: http, httpHeaders: [{name: Host, value: localhost}]}
+        httpGet: {path: /readyz, port: http, httpHeaders: [{name: Host, value: localhost}]}
         periodSeconds: 5
+        timeoutSeconds: 4
         failureThreshold: 36
       readinessProbe:
-        httpGet: {path: /readyz, port: http, httpHeaders: [{name: Host, value: localhost}]}
+        httpGet: {path: /livez, port: http, httpHeaders: [{name: Host, value: localhost}]}
         periodSeconds: 5
         timeoutSeconds: 4
       livenessProbe:
