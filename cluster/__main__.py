@@ -35,12 +35,14 @@ def main(arguments: list[str]) -> int:
     load.add_argument("--seconds", type=float, default=trial.LOAD_SECONDS)
     load.add_argument("--pause", type=float, default=0.25)
     newer = words.add_parser("upgrade", help="go to the next version under load, host after host")
-    newer.add_argument("--to", help="a commit; without it the same code with one more migration")
+    newer.add_argument("--from", dest="before", help="a commit of before, of which a new cluster is built")
+    newer.add_argument("--to", help="a commit; without it this checkout, with one more migration where it runs already")
     newer.add_argument("--pause", type=float, default=0.25)
     newer.add_argument("--out", type=Path, help="a new folder for history and report")
     fast = words.add_parser("throughput", help="turns and recalls a second by the number of webs and of replicas")
-    fast.add_argument("--web-share", type=float, default=0.15, help="of a processor, for each web")
+    fast.add_argument("--web-share", type=float, default=0.2, help="of a processor, for each web")
     fast.add_argument("--server-share", type=float, default=0.15, help="of a processor, for each PostgreSQL")
+    fast.add_argument("--rounds", type=int, default=5, help="of each number; the median is taken")
     fast.add_argument("--out", type=Path, help="a new folder for the report")
     asked = words.add_parser("ask", help="(on the load host) calls a second")
     asked.add_argument("call", choices=throughput.CALLS)
@@ -68,7 +70,9 @@ def up(options: argparse.Namespace) -> int:
         hosts.make_hosts()
         database.start(database.Modes(options.synchronous, options.pool, options.replicas, options.lease))
         print(f"Three database hosts after {time.monotonic() - began:.0f} s.", flush=True)
-        product.start()
+        if first := getattr(options, "before", None):
+            upgrade.unpack(first, upgrade.FIRST)
+        product.start(upgrade.FIRST if first else hosts.ROOT)
     except BaseException:
         for path in product.logs():
             print(f"== {path}", *path.read_text(errors="replace").splitlines()[-3:], sep="\n", file=sys.stderr)
@@ -117,10 +121,10 @@ def load(options: argparse.Namespace) -> int:
 
 def upgraded(options: argparse.Namespace) -> int:
     """1 when anything was found, or a write waited longer than a host takes to start anew."""
-    if not hosts.there_is_one() and up(options):
+    if (options.before or not hosts.there_is_one()) and up(options):
         return 1
     folder = options.out or _new_folder()
-    result = upgrade.run(folder, options.to, options.pause)
+    result = upgrade.run(folder, options.before, options.to, options.pause)
     print((folder / "report.md").read_text(), *result.says, f"History and report: {folder}", sep="\n")
     return 0 if result.is_well else 1
 
@@ -129,7 +133,7 @@ def measure(options: argparse.Namespace) -> int:
     if not hosts.there_is_one() and up(argparse.Namespace(**{**vars(options), "replicas": True})):
         return 1
     folder = options.out or _new_folder()
-    throughput.run(folder, options.web_share, options.server_share)
+    throughput.run(folder, options.web_share, options.server_share, options.rounds)
     print((folder / "report.md").read_text(), f"Report: {folder}", sep="\n")
     return 0
 
@@ -139,7 +143,7 @@ def _new_folder() -> Path:
 
 
 def ask(options: argparse.Namespace) -> int:
-    print(throughput.ask(options.call, options.addresses.split(","), options.seconds))
+    print(*throughput.ask(options.call, options.addresses.split(","), options.seconds))
     return 0
 
 

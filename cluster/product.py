@@ -113,12 +113,12 @@ def restart(host: Host, code: Path) -> None:
     part.start()
 
 
-def start() -> None:
-    """The tables, keys of two workspaces, and every host, until both webs answer."""
+def start(code: Path = ROOT) -> None:
+    """The tables, keys of two workspaces, and every host, of the version in a folder, until both webs answer."""
     for name in ("files", "erasures", "setup"):
         (STATE / name).mkdir(mode=0o700)
-    _manage("migrate", "--no-input", "-v0")
-    keys = _manage("shell", "-v0", "-c", _KEYS % (WORKSPACES,))
+    _manage(code, "migrate", "--no-input", "-v0")
+    keys = _manage(code, "shell", "-v0", "-c", _KEYS % (WORKSPACES,))
     path = STATE / "keys.json"
     path.touch(0o600)
     path.write_text(keys.strip().splitlines()[-1])
@@ -127,6 +127,7 @@ def start() -> None:
         given = {"address": host.address, "front": FRONT, "watched": watched(), "servers": servers}
         database.own(host.folder / "haproxy.cfg", _FRONT.format(**given))
     for host in (*WEBS, *WORKERS):
+        (host.folder / "code").write_text(str(code))
         for part in parts(host):
             part.start()
     until(lambda: all(is_ready(web) for web in WEBS), READY_SECONDS, "two webs that answer")
@@ -151,12 +152,12 @@ def keys() -> dict[str, str]:
     return result
 
 
-def _manage(*words: str) -> str:
-    """The output of a command of manage.py."""
+def _manage(code: Path, *words: str) -> str:
+    """The output of a command of manage.py of this version."""
     inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     done = subprocess.run(
         [sys.executable, "manage.py", *words],
-        cwd=ROOT,
+        cwd=code,
         env={**inherited, **environment_of(None)},
         capture_output=True,
         text=True,

@@ -2,7 +2,9 @@
 
 A machine has fewer processors than this has hosts. So that a ratio means something, what is multiplied is what is
 short: each web, or each PostgreSQL, has a fraction of one processor by a control group, and the rest has what it takes.
-Every number is measured twice, there and back, so that what else the machine does meanwhile falls on all alike.
+Rounds are short and alternate, there and back, again and again, so that what else the machine does meanwhile falls on
+all alike; of every number there are several, and the median is taken. Recalls are counted while nobody writes: a
+replica that is short of a processor would fall behind what is written, and be left out.
 """
 
 import json
@@ -19,13 +21,14 @@ from cluster import database, hosts, product, trial
 from cluster.hosts import SPARE, WEBS, Host, Part
 from cluster.wire import Api, address
 
-ASKERS, SECONDS = 12, 10.0
+ASKERS, SECONDS = 12, 6.0
 PEOPLE = 40
-CALLS = ("turns", "recall")
+CALLS = ("recall", "turns")
+STALE = "recall, stale"  # answered by a replica alone
 Figures = dict[str, dict[int, list[float]]]  # of a call, by how many: calls a second
 
 
-def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, Figures]:
+def run(folder: Path, web_share: float, server_share: float, rounds: int) -> tuple[Figures, Figures]:
     """By 1, 2, 3 webs; by 0, 1, 2 replicas. The cluster must have been built with `--replicas`."""
     if not database.modes()["replicas"]:
         raise RuntimeError("Recalls are read from replicas in a cluster that was built with --replicas.")
@@ -41,10 +44,10 @@ def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, F
         _rate(webs, "turns", 5)  # what is made once is there
         for part in servers:
             hosts.favour_cpu(part)
-        by_webs = _measured("webs", (1, 2, 3), parts, web_share, lambda count: webs[:count])
+        by_webs = _measured("webs", (1, 2, 3), parts, web_share, rounds, lambda count: webs[:count])
         for part in parts:
             hosts.favour_cpu(part)
-        by_replicas = _by_replicas(webs, servers, server_share)
+        by_replicas = _by_replicas(webs, servers, server_share, rounds)
     finally:
         for host in (*webs, *hosts.DATABASES):
             hosts.lift_cpu_limit(host)
@@ -56,7 +59,7 @@ def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, F
     return by_webs, by_replicas
 
 
-def _by_replicas(webs: list[Host], servers: list[Part], share: float) -> Figures:
+def _by_replicas(webs: list[Host], servers: list[Part], share: float, rounds: int) -> Figures:
     primary = database.primary()
     replicas = [host for host in hosts.DATABASES if host != primary]
 
@@ -67,31 +70,38 @@ def _by_replicas(webs: list[Host], servers: list[Part], share: float) -> Figures
         return webs
 
     try:
-        return _measured("replicas", (0, 1, 2), servers, share, led)
+        return _measured("replicas", (0, 1, 2), servers, share, rounds, led)
     finally:
         led(len(replicas))
 
 
 def _measured(
-    what: str, counts: tuple[int, ...], parts: list[Part], share: float, chosen: Callable[[int], list[Host]]
+    what: str,
+    counts: tuple[int, ...],
+    parts: list[Part],
+    share: float,
+    rounds: int,
+    chosen: Callable[[int], list[Host]],
 ) -> Figures:
-    """There and back over the counts, with the share of a processor for each part."""
-    result: Figures = {call: defaultdict(list) for call in CALLS}
+    """There and back over the counts, so many rounds of each call, with the share of a processor for each part."""
+    result: Figures = {call: defaultdict(list) for call in (*CALLS, STALE)}
     for part in parts:
         hosts.limit_cpu(part, share)
-    for count in (*counts, *reversed(counts)):
-        webs = chosen(count)
-        for call in CALLS:
-            rate = _rate(webs, call, SECONDS)
-            result[call][count].append(round(rate, 1))
-            print(f"{count} {what}: {rate:.1f} {call} a second", flush=True)
+    for call in CALLS:
+        for number in range(rounds):
+            for count in counts[:: -1 if number % 2 else 1]:
+                rate, stale = _rate(chosen(count), call, SECONDS)
+                result[call][count].append(round(rate, 1))
+                if call == "recall":
+                    result[STALE][count].append(round(stale, 1))
+                print(f"{count} {what}: {rate:.1f} {call} a second, {stale:.1f} stale", flush=True)
     for part in parts:
         hosts.lift_cpu_limit(part.host)
     return result
 
 
-def _rate(webs: list[Host], call: str, seconds: float) -> float:
-    """Calls a second of as many askers as never leave a web without work; they run on the load host."""
+def _rate(webs: list[Host], call: str, seconds: float) -> tuple[float, float]:
+    """Calls a second, and those of them that are stale; as many ask, on the load host, as leave no web without work."""
     words = [
         "nice",
         "-n",
@@ -107,15 +117,16 @@ def _rate(webs: list[Host], call: str, seconds: float) -> float:
     done = subprocess.run(["ip", "netns", "exec", hosts.LOAD.name, *words], cwd=hosts.ROOT, capture_output=True)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-500:])
-    return float(done.stdout)
+    rate, stale = map(float, done.stdout.split())
+    return rate, stale
 
 
-def ask(call: str, addresses: list[str], seconds: float) -> float:
-    """(On the load host) calls a second that were answered with success."""
-    keys, counts, end = product.keys(), list[int](), time.monotonic() + seconds
+def ask(call: str, addresses: list[str], seconds: float) -> tuple[float, float]:
+    """(On the load host) calls a second that were answered with success, and those of them that are stale."""
+    keys, counts, end = product.keys(), list[tuple[int, int]](), time.monotonic() + seconds
 
     def live(index: int) -> None:
-        api, done = Api([(addresses[index % len(addresses)], product.WEB)], keys), 0
+        api, done, stale = Api([(addresses[index % len(addresses)], product.WEB)], keys), 0, 0
         workspace = product.WORKSPACES[index % len(product.WORKSPACES)]
         while time.monotonic() < end:
             peer = f"t{index}-{done % PEOPLE}"
@@ -123,27 +134,31 @@ def ask(call: str, addresses: list[str], seconds: float) -> float:
                 body = {"address": address(peer), "user": f"On day {done} I saw {index} herons.", "assistant": "Noted."}
             else:
                 body = {"address": address(peer), "message": "How many herons did I see?", "need": "off"}
-            status, _row, _wait = api.call(workspace, "POST", call, body)
+            status, row, _wait = api.call(workspace, "POST", call, body)
             done += status is not None and status < 300
-        counts.append(done)
+            stale += "stale" in row.get("degraded", ())
+        counts.append((done, stale))
 
     threads = [threading.Thread(target=live, args=(index,)) for index in range(ASKERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(counts) / seconds
+    return sum(done for done, _stale in counts) / seconds, sum(stale for _done, stale in counts) / seconds
 
 
 def page_of(by_webs: Figures, by_replicas: Figures) -> str:
-    """Tables of rates, and of each against the first of its row."""
+    """Tables of rates, medians with the least and the most, and of each against the first of its row."""
     lines = []
     for what, figures in (("webs", by_webs), ("replicas", by_replicas)):
         counts = sorted(figures["recall"])
         lines += [f"| calls a second | {' | '.join(f'{count} {what}' for count in counts)} |", "|---" * 4 + "|"]
         for call in CALLS:
-            means = [statistics.mean(figures[call][count]) for count in counts]
-            cells = [f"{mean:.1f} ({mean / (means[0] or 1):.2f} ×)" for mean in means]
+            seen = [figures[call][count] for count in counts]
+            first = statistics.median(seen[0]) or 1
+            cells = [f"{(m := statistics.median(s)):.1f} ({m / first:.2f} ×), {min(s)} to {max(s)}" for s in seen]
             lines.append(f"| `/{call}` | {' | '.join(cells)} |")
+        medians = [f"{statistics.median(figures[STALE][count]):.1f}" for count in counts]
+        lines.append(f"| {STALE} | {' | '.join(medians)} |")
         lines.append("")
     return "\n".join(lines)

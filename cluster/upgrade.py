@@ -1,7 +1,8 @@
 """A rolling upgrade under load: host after host goes from one version to the next, on one database.
 
-The first version is the one the cluster runs. The next is a commit, or the same with one more migration that adds what
-the first does not know. The first host that starts in it brings the tables up to date, beside those that go on.
+The first version is the one the cluster runs: this checkout, or a commit it was built of. The next is a commit, this
+checkout, or the same with one more migration that adds what the first does not know. The first host that starts in it
+brings the tables up to date, beside those that go on.
 """
 
 import io
@@ -19,7 +20,7 @@ from cluster.checker import Report
 from cluster.history import calls_of
 from cluster.hosts import WEBS, WORKERS
 
-NEXT = hosts.STATE / "next"  # the code of the next version
+FIRST, NEXT = hosts.STATE / "first", hosts.STATE / "next"  # the code of either version
 PLANTED = Path("sessions_app") / "migrations"
 BEFORE, BETWEEN, READY_SECONDS = 5.0, 2.0, 240
 #: A column that only the next version has, which the database fills.
@@ -87,14 +88,14 @@ def unpack(commit: str, folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
-def run(folder: Path, commit: str | None, pause: float) -> Upgrade:
+def run(folder: Path, before: str | None, after: str | None, pause: float) -> Upgrade:
     """Upgrade every host under load; history and report are in the folder."""
     folder.mkdir(parents=True)
     if NEXT.exists():
         raise RuntimeError("This cluster was upgraded before: take it down, and build it anew.")
-    unpack(commit or "HEAD", NEXT)
-    result = Upgrade(hosts.run("git", "-C", str(hosts.ROOT), "rev-parse", "--short", "HEAD").strip(), commit or "")
-    result.after = result.after or f"the same with {plant(NEXT)}"
+    unpack(after or "HEAD", NEXT)
+    head = hosts.run("git", "-C", str(hosts.ROOT), "rev-parse", "--short", "HEAD").strip()
+    result = Upgrade(before or head, after or (head if before else f"the same with {plant(NEXT)}"))
     one = trial.Round(1, [], True)
     with trial.under_load(folder, pause, seconds=1_800):
         began = time.monotonic()

@@ -44,9 +44,11 @@ def test_an_upgrade_is_well_while_no_write_waits_longer_than_one_host_takes() ->
 
 
 def test_rates_stand_beside_the_first_of_their_row() -> None:
-    figures = {call: {1: [10.0, 12.0], 2: [20.0, 24.0], 3: [30.0, 36.0]} for call in throughput.CALLS}
+    seen = {1: [10.0, 12.0, 2.0], 2: [20.0, 24.0, 19.0], 3: [30.0, 36.0, 30.0]}
+    figures = dict.fromkeys((*throughput.CALLS, throughput.STALE), seen)
     page = throughput.page_of(figures, figures)
-    assert "| `/recall` | 11.0 (1.00 ×) | 22.0 (2.00 ×) | 33.0 (3.00 ×) |" in page
+    assert "| `/recall` | 10.0 (1.00 ×), 2.0 to 12.0 | 20.0 (2.00 ×), 19.0 to 24.0 | 30.0 (3.00 ×), 30.0" in page
+    assert "| recall, stale | 10.0 | 20.0 | 30.0 |" in page
 
 
 def test_the_words_of_the_command_are_all_there() -> None:
