@@ -33,7 +33,7 @@ DAYS_KEPT = {
     "memories_recalltrace": 30,
     "memories_idempotencykey": 1,
     "memories_keyusage": 1,
-    "memories_embeddingcache": 90,
+    "memories_embeddingcache": 30,
     "memories_bufferedturn": 1,
     "memories_extractionbatch": 1,
     "memories_indexqueueitem": 1,
@@ -45,7 +45,10 @@ _SIZES = """
     WHERE c.relkind = 'r' AND c.relname ~ '^(memories|sessions_app|channels_app|operations)_'
 """
 _IO = """
-    SELECT sum(hits), sum(reads), sum(writes), sum(coalesce(write_bytes, 0)) FROM pg_stat_io WHERE object = 'relation'
+    SELECT sum(hits) FILTER (WHERE object = 'relation'), sum(reads) FILTER (WHERE object = 'relation'),
+        sum(writes) FILTER (WHERE object = 'relation'), sum(writes) FILTER (WHERE object = 'wal'),
+        sum(fsyncs) FILTER (WHERE object = 'wal')
+    FROM pg_stat_io
 """
 
 
@@ -197,16 +200,17 @@ def report(options: argparse.Namespace, small: Point, large: Point, spent: Spent
     print(f"database after a year {total / 1e12:.1f} TB; with the archive {with_archive / 1e12:.1f} TB, and")
     print(f"{stored / 1e12:.2f} TB of objects ({packed('memories_recalltrace'):.0f} bytes a trace, ", end="")
     print(f"{packed('memories_change'):.0f} a change)")
-    a_second, peak = a_day / 86_400, a_day / 86_400 * options.peak
+    a_second = a_day / 86_400
+    peak = a_second * options.peak
     for what in spent.seconds:
         each = [values[what] / measured_turns for values in (spent.seconds, spent.database, spent.blocks, spent.log)]
         print(f"{what}: {each[0] * 1e3:.1f} ms of the processor, {each[1] * 1e3:.1f} ms of PostgreSQL's, "
               f"{each[2]:.0f} blocks touched, {each[3]:,.0f} bytes of log")  # fmt: skip
     log = sum(spent.log.values()) / measured_turns
     io = [(now - before) / turns for before, now in zip(small.io, large.io, strict=True)]
-    print(
-        f"blocks a turn with its recall: {io[0]:.0f} found in memory, {io[1]:.2f} read, {io[2]:.2f} written by sessions"
-    )
+    print(f"a turn with its recall, by pg_stat_io: {io[0]:.0f} blocks found in memory, {io[1]:.2f} read,", end=" ")
+    print(f"{io[2]:.2f} written; the log written {io[3]:.2f} times and flushed {io[4]:.2f} times,", end=" ")
+    print(f"{(io[3] + io[4]) * peak:,.0f} a second at the peak")
     print(
         f"log {log:,.0f} bytes a turn: {log * a_second / 1e6:.0f} MB a second on average, "
         f"{log * peak / 1e6:.0f} at the peak"

@@ -212,7 +212,7 @@ class MemorySettings:
     JOB_RUN_TTL: timedelta = timedelta(days=90)  # of what jobs did, as the admin lists it
     IDEMPOTENCY_TTL: timedelta = timedelta(hours=24)
     KEY_USAGE_TTL: timedelta = timedelta(hours=24)
-    EMBEDDING_CACHE_TTL: timedelta = timedelta(days=90)  # since it was last of use
+    EMBEDDING_CACHE_TTL: timedelta = timedelta(days=30)  # since it was last of use
 
     # the wire
     MEM0_API: bool = True  # whether the calls of mem0's client are answered
