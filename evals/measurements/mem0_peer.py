@@ -4,8 +4,10 @@ import json
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 
 def main() -> None:
@@ -41,7 +43,22 @@ def main() -> None:
         searches.append((time.perf_counter() - begun) * 1000)
         results.append([ids[row["id"]] for row in answer["results"] if row["id"] in ids])
     figures = {"seconds": seconds, "searches": searches, "found": results, "version": version("mem0ai")}
+    figures["turns"] = [turns(memory, task["turns"], bots) for bots in task["bots"]]
     print(json.dumps(figures | {"has_model": find_spec("en_core_web_sm") is not None}))
+
+
+def turns(memory: Any, said: list[list[str]], bots: int) -> float:
+    """Turns a second: so many bots at once, each in a chat of its own, one turn after the other."""
+
+    def talk(bot: int) -> None:
+        for user, assistant in said[bot::bots]:
+            messages = [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
+            memory.add(messages, user_id=f"bot{bots}-{bot}", infer=False)
+
+    begun = time.perf_counter()
+    with ThreadPoolExecutor(bots) as pool:
+        list(pool.map(talk, range(bots)))
+    return len(said) / (time.perf_counter() - begun)
 
 
 if __name__ == "__main__":
