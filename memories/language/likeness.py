@@ -57,6 +57,8 @@ _PAIRS = frozenset(
 )
 #: Of how many words the longest word of several words is.
 _LONGEST = max(word.count("_") + 1 for word in _ENGLISH_GROUPS)
+#: What words of several words begin with, Chinese ones by the character.
+_BEGINNINGS = {word.split("_")[0] for word in _ENGLISH_GROUPS if "_" in word} | {word[0] for word in _CHINESE_GROUPS}
 
 
 #: What comes and goes beside what already counts for nothing.
@@ -155,16 +157,14 @@ def _group_names(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     n = 0
     while n < len(words):
         # as many words as are one of a group: «next to», 只 and 需要
-        parts = (words[n : n + size] for size in range(min(_LONGEST, len(words) - n), 1, -1))
-        part = next(
-            (
-                part
-                for part in parts
-                if names.isdisjoint(part)
-                and ("_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS))
-            ),
-            words[n : n + 1],
-        )
+        part = words[n : n + 1]
+        may_go_on = words[n] in _BEGINNINGS or words[n][:1] in _BEGINNINGS
+        for size in range(min(_LONGEST, len(words) - n) if may_go_on else 0, 1, -1):
+            more = words[n : n + size]
+            is_one = "_".join(more) in _ENGLISH_GROUPS or (has_han(more[0]) and "".join(more) in _CHINESE_GROUPS)
+            if is_one and names.isdisjoint(more):
+                part = more
+                break
         joined = "".join(part)
         if len(part) == 1 and joined in names:
             group = joined
