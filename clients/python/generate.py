@@ -1,4 +1,4 @@
-"""Writes types.py and calls.py of the client from the platform's OpenAPI description, and those of TypeScript.
+"""Writes the types and calls of the client from the platform's OpenAPI description, and those of TypeScript.
 
 python manage.py spectacular --format openapi-json | python clients/python/generate.py
 """
@@ -35,7 +35,7 @@ class Page(TypedDict, Generic[T]):
     next: str | None
     cursor: str | None
 '''
-CALLS = f'''"""Every call, described once for both clients. {NOTE}"""
+CALLS = f'''"""{{about}}, described once for both clients. {NOTE}"""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ from datetime import datetime
 from typing import Any, Literal, Unpack
 
 from memplatform_client import types
-from memplatform_client.call import Call, Lines, Listing, Method, new_key
+from memplatform_client.call import Call, {{imported}}
 
 
-class Calls:
-    """The calls of the API, by the names of its description."""
+class {{name}}:
+    """{{what}} of the API, by the names of its description."""
 '''
+#: By tag the calls that start from an address or a session; the others are `Calls`, which has them too.
+OF_CONVERSATIONS = {"channels", "context", "messages", "scopes", "session_events", "sessions", "turns"}
 TIMES = "datetime | str"  # as they are sent; answers have texts
 
 
@@ -117,12 +119,16 @@ def main() -> None:
 
 def generated(schema: Schema) -> dict[str, str]:
     """The text of each file."""
-    return {name: formatted(text) for name, text in (("types.py", types(schema)), ("calls.py", calls(schema)))}
+    texts = {"types.py": types(schema), **calls(schema)}
+    return {name: formatted(text) for name, text in texts.items()}
 
 
 def formatted(code: str) -> str:
-    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET / "calls.py"), "-"]
-    return subprocess.run(ruff, input=code, capture_output=True, text=True, check=True).stdout
+    """Laid out, without the imports it has no use for."""
+    for command in (["check", "--fix-only", "--select=F401"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(TARGET / "calls.py"), "-"]
+        code = subprocess.run(ruff, input=code, capture_output=True, text=True, check=True).stdout
+    return code
 
 
 def types(schema: Schema) -> str:
@@ -157,9 +163,25 @@ def class_of(name: str, shape: Schema, is_body: bool) -> str:
     return f"class {name}(TypedDict):\n" + textwrap.indent("\n".join(lines), "    ")
 
 
-def calls(schema: Schema) -> str:
-    pages = {name for name, shape in schema["components"]["schemas"].items() if is_page(shape)}
-    return "\n".join([CALLS, *(described(*operation, pages) for operation in operations(schema))])
+def calls(schema: Schema) -> dict[str, str]:
+    """The text of each file of calls."""
+    shapes = schema["components"]["schemas"]
+    pages = {name for name, shape in shapes.items() if is_page(shape)}
+    choices = {tuple(shape["enum"]): name for name, shape in shapes.items() if len(shape.get("enum", ())) > 1}
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for method, path, call in operations(schema):
+        parts[call["tags"][0] in OF_CONVERSATIONS].append(described(method, path, call, pages, choices))
+    above = "Lines, Listing, Method, new_key\nfrom memplatform_client.conversations import ConversationCalls"
+    about = "Calls of sessions and channels"
+    lower = CALLS.format(about=about, imported="Listing, Method, new_key", name="ConversationCalls", what=about)
+    upper = CALLS.format(about="Every call", imported=above, name="Calls(ConversationCalls)", what="The calls")
+    return {"conversations.py": "\n".join([lower, *parts[True]]), "calls.py": "\n".join([upper, *parts[False]])}
+
+
+def named(shape: Schema, choices: dict[tuple[Any, ...], str]) -> str:
+    """The type of a parameter: choices that the description has a name for go by it."""
+    name = choices.get(tuple(shape.get("enum", ())))
+    return f"types.{name}" if name else kind_of(shape, TIMES)
 
 
 def operations(schema: Schema) -> Iterator[tuple[str, str, Schema]]:
@@ -187,11 +209,11 @@ def is_in_lines(call: Schema) -> bool:
     return LINES in call["responses"].get("200", {}).get("content", ())
 
 
-def described(method: str, path: str, call: Schema, pages: set[str]) -> str:
+def described(method: str, path: str, call: Schema, pages: set[str], choices: dict[tuple[Any, ...], str]) -> str:
     """A method of the clients, which says what is to be sent."""
     body, answer = body_of(call), answer_of(call)
     places, query, headers = (
-        {one["name"]: kind_of(one["schema"], TIMES) for one in call.get("parameters", ()) if one["in"] == place}
+        {one["name"]: named(one["schema"], choices) for one in call.get("parameters", ()) if one["in"] == place}
         for place in ("path", "query", "header")
     )
     places = {name: places[name] for name in re.findall(r"{(\w+)}", path)}  # in the order of the path

@@ -29,7 +29,7 @@ def described(name: str) -> Call[Any]:
     return describe(None, *places)
 
 
-NAMES = [name for name, one in vars(Calls).items() if isinstance(one, Method | Listing | Lines)]
+NAMES = [name for name in dir(Calls) if isinstance(getattr(Calls, name), Method | Listing | Lines)]
 
 
 def test_every_call_of_the_reference_is_one_of_the_client() -> None:

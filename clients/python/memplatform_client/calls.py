@@ -8,9 +8,10 @@ from typing import Any, Literal, Unpack
 
 from memplatform_client import types
 from memplatform_client.call import Call, Lines, Listing, Method, new_key
+from memplatform_client.conversations import ConversationCalls
 
 
-class Calls:
+class Calls(ConversationCalls):
     """The calls of the API, by the names of its description."""
 
     @Listing
@@ -20,7 +21,7 @@ class Calls:
         cursor: str | None = None,
         limit: int | None = None,
         scope: str | None = None,
-        state: Literal["proposed", "applying", "applied", "undone", "refused"] | None = None,
+        state: types.BatchState | None = None,
     ) -> Call[types.BatchPage]:
         """Batches, newest first."""
         return Call("GET", "/api/v1/batches", query={"cursor": cursor, "limit": limit, "scope": scope, "state": state})
@@ -39,22 +40,8 @@ class Calls:
         *,
         cursor: int | None = None,
         limit: int | None = None,
-        state: Literal["planned", "applied", "left", "undone"] | None = None,
-        verb: Literal[
-            "create",
-            "change",
-            "merge",
-            "expire",
-            "archive",
-            "restore",
-            "supersede",
-            "undo",
-            "quarantine",
-            "purge",
-            "tell",
-            "policy",
-        ]
-        | None = None,
+        state: types.ChangeState | None = None,
+        verb: types.BatchChangeAnswerVerbEnum | None = None,
     ) -> Call[types.BatchWithChanges]:
         """One batch with its changes, in their order."""
         return Call(
@@ -97,60 +84,6 @@ class Calls:
             "POST", "/api/v1/batches/{uid}/undo", places={"uid": uid}, body=body, once=idempotency_key or new_key()
         )
 
-    @Method
-    def read_channel_without_account(self, platform: str) -> Call[types.ChannelAnswer]:
-        """The rules of a platform's messages that name no account."""
-        return Call("GET", "/api/v1/channels/{platform}", places={"platform": platform})
-
-    @Method
-    def set_rules_without_account(
-        self,
-        platform: str,
-        *,
-        if_match: int | None = None,
-        idempotency_key: str | None = None,
-        **body: Unpack[types.NewRules],
-    ) -> Call[types.ChannelAnswer]:
-        """Set the rules of a platform's messages that name no account."""
-        return Call(
-            "PUT",
-            "/api/v1/channels/{platform}",
-            places={"platform": platform},
-            body=body,
-            version=if_match,
-            once=idempotency_key or new_key(),
-        )
-
-    @Method
-    def read_channel(self, platform: str, account: str) -> Call[types.ChannelAnswer]:
-        """The rules of one account of a platform."""
-        return Call("GET", "/api/v1/channels/{platform}/{account}", places={"platform": platform, "account": account})
-
-    @Method
-    def set_channel_rules(
-        self,
-        platform: str,
-        account: str,
-        *,
-        if_match: int | None = None,
-        idempotency_key: str | None = None,
-        **body: Unpack[types.NewRules],
-    ) -> Call[types.ChannelAnswer]:
-        """Set rules of a channel; it begins here if nobody has spoken from it yet."""
-        return Call(
-            "PUT",
-            "/api/v1/channels/{platform}/{account}",
-            places={"platform": platform, "account": account},
-            body=body,
-            version=if_match,
-            once=idempotency_key or new_key(),
-        )
-
-    @Method
-    def context(self, **body: Unpack[types.ContextRequest]) -> Call[types.ContextAnswer]:
-        """A bot asks for all it needs at once, and then asks its model."""
-        return Call("POST", "/api/v1/context", body=body)
-
     @Listing
     def list_entries(
         self,
@@ -158,13 +91,13 @@ class Calls:
         cursor: str | None = None,
         due: Literal["over", "soon", "review"] | None = None,
         limit: int | None = None,
-        origin: Literal["operator", "self", "other", "member", "file", "import", "bot", "tool"] | None = None,
+        origin: types.OriginEnum | None = None,
         q: str | None = None,
         scope: str | None = None,
-        state: Literal["live", "due", "expired", "archived", "superseded", "quarantined", "suppressed"] | None = None,
+        state: types.EntryState | None = None,
         subject: str | None = None,
-        trust: Literal["operator", "self", "other", "member", "file", "import", "bot", "tool"] | None = None,
-        type: Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"] | None = None,
+        trust: types.OriginEnum | None = None,
+        type: types.EntryType | None = None,
         slots: Mapping[str, str] = {},
     ) -> Call[types.EntryPage]:
         """Entries, newest first. Slots narrow the list as `slot.<name>=<value>`."""
@@ -222,7 +155,7 @@ class Calls:
         self,
         uid: str,
         *,
-        copies: Literal["all", "none"] | None = None,
+        copies: types.CopiesEnum | None = None,
         if_match: int | None = None,
         idempotency_key: str | None = None,
     ) -> Call[types.EntryWithCopies]:
@@ -304,23 +237,6 @@ class Calls:
         return Call("GET", "/api/v1/export", query={"history": history, "scope": scope})
 
     @Method
-    def answer_message(
-        self, uid: str, *, idempotency_key: str | None = None, **body: Unpack[types.MessageReply]
-    ) -> Call[types.TurnAnswer]:
-        """Answer a message that was taken: it is sent, and the turn is remembered."""
-        return Call(
-            "POST", "/api/v1/messages/{uid}/answer", places={"uid": uid}, body=body, once=idempotency_key or new_key()
-        )
-
-    @Method
-    def next_message(
-        self, *, idempotency_key: str | None = None, **body: Unpack[types.NextMessage]
-    ) -> Call[types.NextMessageAnswer]:
-        """Take the next message of a connection that is answered by a bot which asks, with what memory knows
-        on it."""
-        return Call("POST", "/api/v1/messages/next", body=body, once=idempotency_key or new_key())
-
-    @Method
     def recall(self, **body: Unpack[types.RecallRequest]) -> Call[types.RecallAnswer]:
         """The memories that bear on a message."""
         return Call("POST", "/api/v1/recall", body=body)
@@ -356,169 +272,8 @@ class Calls:
         )
 
     @Method
-    def resolve_address(self, **body: Unpack[types.AddressRequest]) -> Call[types.ResolvedAnswer]:
-        """What an address means: its session, its scopes, and what is recalled there."""
-        return Call("POST", "/api/v1/scopes/resolve", body=body)
-
-    @Method
-    def read_session_event(self, session: str, conversation: int, event: int) -> Call[types.ReadEventAnswer]:
-        """The message behind a path that a recall handed out."""
-        return Call(
-            "GET",
-            "/api/v1/session_events/{session}/{conversation}/event-{event}",
-            places={"session": session, "conversation": conversation, "event": event},
-        )
-
-    @Listing
-    def list_sessions(
-        self,
-        *,
-        account: str | None = None,
-        cursor: str | None = None,
-        limit: int | None = None,
-        open: bool | None = None,
-        platform: str | None = None,
-        scope: str | None = None,
-    ) -> Call[types.SessionPage]:
-        """The conversations a key may see."""
-        return Call(
-            "GET",
-            "/api/v1/sessions",
-            query={
-                "account": account,
-                "cursor": cursor,
-                "limit": limit,
-                "open": open,
-                "platform": platform,
-                "scope": scope,
-            },
-        )
-
-    @Method
-    def meet_session(
-        self, *, idempotency_key: str | None = None, **body: Unpack[types.AddressRequest]
-    ) -> Call[types.SessionAnswer]:
-        """The session an address means, begun if need be."""
-        return Call("POST", "/api/v1/sessions", body=body, once=idempotency_key or new_key())
-
-    @Method
-    def read_session(
-        self, key: str, *, account: str | None = None, platform: str | None = None
-    ) -> Call[types.SessionAnswer]:
-        """One session, as it is now."""
-        return Call(
-            "GET", "/api/v1/sessions/{key}", places={"key": key}, query={"account": account, "platform": platform}
-        )
-
-    @Method
-    def compact_session(
-        self, key: str, *, account: str | None = None, platform: str | None = None, idempotency_key: str | None = None
-    ) -> Call[types.CompactAnswer]:
-        """Has the worker replace older turns by a summary, however full the history is."""
-        return Call(
-            "POST",
-            "/api/v1/sessions/{key}/compact",
-            places={"key": key},
-            query={"account": account, "platform": platform},
-            once=idempotency_key or new_key(),
-        )
-
-    @Listing
-    def list_session_events(
-        self,
-        key: str,
-        *,
-        account: str | None = None,
-        conversation: int | None = None,
-        cursor: int | None = None,
-        limit: int | None = None,
-        platform: str | None = None,
-    ) -> Call[types.SessionEventPage]:
-        """The messages of a session."""
-        return Call(
-            "GET",
-            "/api/v1/sessions/{key}/events",
-            places={"key": key},
-            query={
-                "account": account,
-                "conversation": conversation,
-                "cursor": cursor,
-                "limit": limit,
-                "platform": platform,
-            },
-        )
-
-    @Method
-    def append_session_events(
-        self,
-        key: str,
-        *,
-        account: str | None = None,
-        platform: str | None = None,
-        idempotency_key: str | None = None,
-        **body: Unpack[types.NewEvents],
-    ) -> Call[types.AppendedAnswer]:
-        """Append messages to a session."""
-        return Call(
-            "POST",
-            "/api/v1/sessions/{key}/events",
-            places={"key": key},
-            query={"account": account, "platform": platform},
-            body=body,
-            once=idempotency_key or new_key(),
-        )
-
-    @Method
-    def flush_session(
-        self,
-        key: str,
-        *,
-        account: str | None = None,
-        platform: str | None = None,
-        idempotency_key: str | None = None,
-        **body: Unpack[types.NewFlush],
-    ) -> Call[types.FlushAnswer]:
-        """Takes in what must not be lost when a conversation is shortened."""
-        return Call(
-            "POST",
-            "/api/v1/sessions/{key}/flush",
-            places={"key": key},
-            query={"account": account, "platform": platform},
-            body=body,
-            once=idempotency_key or new_key(),
-        )
-
-    @Method
-    def replay_session(
-        self, key: str, *, account: str | None = None, max_tokens: int | None = None, platform: str | None = None
-    ) -> Call[types.SessionHistoryAnswer]:
-        """The open conversation as it goes to a model."""
-        return Call(
-            "GET",
-            "/api/v1/sessions/{key}/history",
-            places={"key": key},
-            query={"account": account, "max_tokens": max_tokens, "platform": platform},
-        )
-
-    @Method
-    def reset_session(
-        self, key: str, *, account: str | None = None, platform: str | None = None, idempotency_key: str | None = None
-    ) -> Call[types.ResetAnswer]:
-        """Closes the conversation; the next message begins another, with no history. Long-term memory stays."""
-        return Call(
-            "POST",
-            "/api/v1/sessions/{key}/reset",
-            places={"key": key},
-            query={"account": account, "platform": platform},
-            once=idempotency_key or new_key(),
-        )
-
-    @Method
     def list_tools(
-        self,
-        *,
-        form: Literal["openai", "openai_responses", "anthropic", "mcp"] | None = None,
-        language: Literal["en", "zh-hans"] | None = None,
+        self, *, form: types.FormEnum | None = None, language: Literal["en", "zh-hans"] | None = None
     ) -> Call[types.ToolsAnswer]:
         """The tools for a model."""
         return Call("GET", "/api/v1/tools", query={"form": form, "language": language})
@@ -566,11 +321,6 @@ class Calls:
         """Correct a line of a note, or a memory that was saved."""
         return Call("POST", "/api/v1/tools/memory_update", body=body, once=idempotency_key or new_key())
 
-    @Method
-    def take_turn(self, *, idempotency_key: str | None = None, **body: Unpack[types.NewTurn]) -> Call[types.TurnAnswer]:
-        """A bot reports a finished turn; it is remembered when this returns."""
-        return Call("POST", "/api/v1/turns", body=body, once=idempotency_key or new_key())
-
     @Listing
     def list_webhooks(
         self, *, cursor: str | None = None, is_enabled: bool | None = None, limit: int | None = None
@@ -612,7 +362,7 @@ class Calls:
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        state: Literal["waiting", "sent", "failed"] | None = None,
+        state: types.DeliveryAnswerStateEnum | None = None,
     ) -> Call[types.DeliveryPage]:
         """What was sent to a webhook, what waits and why, newest first."""
         return Call(
