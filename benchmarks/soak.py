@@ -51,7 +51,7 @@ def ask_on(house: House, number: int, recalls: list[tuple[Answer, float]], load:
     """Ask with some of the words a writer used, until the load stops."""
     pick = random.Random(number)
     while not load.stopping.is_set():
-        message = pick.choice(load.acknowledged[-50:]).said if load.acknowledged else words(pick)
+        message = pick.choice(load.acknowledged[-50:]).sentence if load.acknowledged else words(pick)
         body = {**turn(f"writer{pick.randrange(8)}", ""), "message": f"what was it about {message[:40]}?"}
         begun = time.monotonic()
         answer = house.post("recall", {name: body[name] for name in ("address", "message")})
@@ -94,7 +94,7 @@ def kind_of(answer: Answer) -> str:
 def lost_or_torn(load: Load) -> list[str]:
     """Acknowledged turns that are not stored once, and others that are stored in part: there should be none."""
     stored = load.stored()
-    acknowledged = {sent.said for sent in load.acknowledged}
+    acknowledged = {sent.sentence for sent in load.acknowledged}
     wrong = [message for message in acknowledged if stored[message] != (1, 1)]
     torn = [message for message in stored.keys() - acknowledged if stored[message] not in ((0, 0), (1, 1))]
     print(f"acknowledged turns: {len(acknowledged)}; stored exactly once: {len(acknowledged) - len(wrong)}")

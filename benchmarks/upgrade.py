@@ -132,7 +132,7 @@ def kill(house: House, when: str, is_time: Callable[[House], object]) -> None:
     """With -9, as soon as it is time; its children notice by themselves."""
     began = time.monotonic()
     until(lambda: is_time(house) or house.process.poll() is not None, PATIENCE)
-    assert house.process.poll() is None, house.said
+    assert house.process.poll() is None, house.output
     house.process.send_signal(signal.SIGKILL)
     house.process.wait()
     house.reader.join()
@@ -170,8 +170,8 @@ def refuses(older: House) -> list[str]:
     """That the older version does not start on the tables of the newer one, and says why."""
     older.process.wait(timeout=PATIENCE)
     older.reader.join()
-    words = " ".join(older.said)
-    print(f"the older version on these tables: exit code {older.process.returncode}: {older.said[-2:]}")
+    words = " ".join(older.output)
+    print(f"the older version on these tables: exit code {older.process.returncode}: {older.output[-2:]}")
     return [] if older.process.returncode and "newer version" in words else ["the older version started"]
 
 
@@ -187,7 +187,7 @@ def way_back(data: Path, load: Load, port: int) -> list[str]:
     kept = set(house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
     house.end(signal.SIGTERM)
     earlier = [sent for sent in load.acknowledged if sent.at < first_gap(load)]
-    lost = [sent.said for sent in earlier if sent.said not in kept]
+    lost = [sent.sentence for sent in earlier if sent.sentence not in kept]
     names = [backup.name for backup in backups]
     print(
         f"backups made by themselves: {names}; restored with the older version: {len(earlier)} turns of before,",

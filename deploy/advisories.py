@@ -49,9 +49,9 @@ def of_python(lock: Path, osv: str | None) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         alone = Path(folder) / "first.txt"
         alone.write_text(first.group() if first else text)
-        told(audited(alone, osv))
+        require_answers(audited(alone, osv))
     packages = audited(lock, osv)
-    told(packages)
+    require_answers(packages)
     return {
         weakness["id"]: f"{package['name']} {package['version']}"
         + (f", mended in {', '.join(weakness['fix_versions'])}" if weakness["fix_versions"] else "")
@@ -60,7 +60,7 @@ def of_python(lock: Path, osv: str | None) -> dict[str, str]:
     }
 
 
-def told(packages: list[dict[str, Any]]) -> None:
+def require_answers(packages: list[dict[str, Any]]) -> None:
     """Raises where anything was asked for in vain: some that are known to be clean do not speak for the others."""
     skipped = [package for package in packages if "skip_reason" in package]
     if skipped or not packages:

@@ -19,13 +19,13 @@ def answer(memory: Client, address: AddressField, message: str, *, once: str | N
     """What the bot says; `once` names the message, where a platform may deliver it twice."""
     context = memory.context(address=address, message=message)
     model = os.environ.get("MODEL_URL", "")
-    said = context["reply"] or (thought(model, context, message) if model else "")
-    shown = said if model else said or repeated(memory, address, message)  # which memory need not remember again
+    reply = context["reply"] or (thought(model, context, message) if model else "")
+    shown = reply if model else reply or repeated(memory, address, message)  # which memory need not remember again
     with suppress(errors.IdempotencyKeyTaken):  # it was delivered again, and the model chose other words
         memory.take_turn(
             address=address,
             user=message,
-            assistant=said,
+            assistant=reply,
             recall_id=context["recall_id"],
             sender_name=name,
             idempotency_key=once,
@@ -36,8 +36,8 @@ def answer(memory: Client, address: AddressField, message: str, *, once: str | N
 def thought(model: str, context: ContextAnswer, message: str) -> str:
     """The model's answer, knowing what memory knows."""
     roles = {"summary": "system"}
-    said = [{"role": roles.get(one["role"], one["role"]), "content": one["content"]} for one in context["history"]]
-    messages = [{"role": "system", "content": context["text"]}, *said, {"role": "user", "content": message}]
+    history = [{"role": roles.get(one["role"], one["role"]), "content": one["content"]} for one in context["history"]]
+    messages = [{"role": "system", "content": context["text"]}, *history, {"role": "user", "content": message}]
     asked = {"model": os.environ.get("MODEL", "qwen3"), "messages": messages}
     headers = {"Authorization": f"Bearer {os.environ.get('MODEL_KEY', 'none')}"}
     response = httpx.post(f"{model}/chat/completions", json=asked, headers=headers, timeout=120).raise_for_status()
@@ -46,5 +46,5 @@ def thought(model: str, context: ContextAnswer, message: str) -> str:
 
 def repeated(memory: Client, address: AddressField, message: str) -> str:
     found = memory.recall(address=address, message=message, limit=1)
-    said = {"found": "{}", "weak": "Perhaps: {}", "none": "Noted."}[found["evidence"]]
-    return said.format(found["context"])
+    form = {"found": "{}", "weak": "Perhaps: {}", "none": "Noted."}[found["evidence"]]
+    return form.format(found["context"])

@@ -21,10 +21,10 @@ URL = os.environ.get("LARK_API_URL", "https://open.larksuite.com")
 
 def lark(path: str, token: str = "", **body: Any) -> Any:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    told = httpx.post(f"{URL}/open-apis/{path}", json=body, headers=headers, timeout=30).json()
-    if told["code"]:
-        raise ValueError(f"{path}: {told['code']} {told['msg']}")
-    return told
+    response = httpx.post(f"{URL}/open-apis/{path}", json=body, headers=headers, timeout=30).json()
+    if response["code"]:
+        raise ValueError(f"{path}: {response['code']} {response['msg']}")
+    return response
 
 
 def reply(message: str, text: str) -> None:

@@ -145,13 +145,13 @@ def wait(bot: Bot, address: AddressField, memory: Memory, *, seconds: float) -> 
     last_of_session = {row.get("session_id"): row for row in memory.last.values()}
     waiting = [*last_of_session.values()]
     end = time.monotonic() + seconds
-    said = 0
+    reported = 0
     while waiting := [row for row in waiting if not has_vector(bot, address, row)]:
         if time.monotonic() > end:
             sys.exit(f"After {seconds:.0f} s {len(waiting)} sessions are still without vectors: is the embedder alive?")
-        if len(waiting) != said:
-            said = len(waiting)
-            say(f"waiting for the embedder: {said} of {len(last_of_session)} sessions …")
+        if len(waiting) != reported:
+            reported = len(waiting)
+            say(f"waiting for the embedder: {reported} of {len(last_of_session)} sessions …")
         time.sleep(POLL_SECONDS)
 
 

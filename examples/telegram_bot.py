@@ -24,15 +24,15 @@ class Refused(Exception):
 
 def telegram(method: str, **arguments: Any) -> Any:
     url = os.environ.get("TELEGRAM_API_URL", "https://api.telegram.org")
-    told = httpx.post(
+    response = httpx.post(
         f"{url}/bot{os.environ['TELEGRAM_TOKEN']}/{method}", json=arguments, timeout=POLL_SECONDS + 10
     ).json()
-    if told.get("error_code") in HOPELESS:
-        raise SystemExit(f"{method}: {told['description']}")
-    if not told["ok"]:
-        time.sleep(told.get("parameters", {}).get("retry_after", 1))
-        raise Refused(f"{method}: {told['description']}")
-    return told["result"]
+    if response.get("error_code") in HOPELESS:
+        raise SystemExit(f"{method}: {response['description']}")
+    if not response["ok"]:
+        time.sleep(response.get("parameters", {}).get("retry_after", 1))
+        raise Refused(f"{method}: {response['description']}")
+    return response["result"]
 
 
 def main() -> None:
@@ -62,10 +62,10 @@ def hear(memory: Client, me: str, message: Any, *, once: str) -> None:
         session = memory.meet_session(address=address)["id"]
         memory.append_session_events(session, events=[event], idempotency_key=once)
         return
-    said = answer(memory, address, text.replace(f"@{me}", "").strip(), once=once, name=who["first_name"])
-    for start in range(0, len(said), LONGEST):
+    reply = answer(memory, address, text.replace(f"@{me}", "").strip(), once=once, name=who["first_name"])
+    for start in range(0, len(reply), LONGEST):
         quoted = {"reply_parameters": {"message_id": message["message_id"]}}
-        telegram("sendMessage", chat_id=chat["id"], text=said[start : start + LONGEST], **quoted)
+        telegram("sendMessage", chat_id=chat["id"], text=reply[start : start + LONGEST], **quoted)
 
 
 if __name__ == "__main__":

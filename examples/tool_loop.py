@@ -25,8 +25,8 @@ def reply(message: str, memory_key: str, model_key: str = "none") -> str:
     tools = ask(MEMORY + "tools?form=openai", memory_key)["tools"]
     context = ask(MEMORY + "context", memory_key, {"address": ADDRESS, "message": message, "tools": True})
     roles = {"summary": "system"}
-    said = [{"role": roles.get(one["role"], one["role"]), "content": one["content"]} for one in context["history"]]
-    messages = [{"role": "system", "content": context["text"]}, *said, {"role": "user", "content": message}]
+    history = [{"role": roles.get(one["role"], one["role"]), "content": one["content"]} for one in context["history"]]
+    messages = [{"role": "system", "content": context["text"]}, *history, {"role": "user", "content": message}]
     for _round in range(MOST_ROUNDS):
         asked = {"model": os.environ.get("MODEL", "qwen3"), "messages": messages, "tools": tools}
         answer = ask(MODEL, model_key, asked)["choices"][0]["message"]

@@ -198,8 +198,8 @@ def _write(store: Store, noted: ArchivedRows, lines: Sequence[str]) -> None:
     place = f"{_prefix(noted.workspace)}{noted.table_name}/{noted.until:%Y-%m}"
     noted.key = f"{place}/{noted.first_id}-{noted.last_id}-{noted.sha256[:16]}.jsonl.gz"
     store.put(noted.key, body)
-    told = {name: getattr(noted, name) for name in ("table_name", "key", "sha256", "rows", "first_id", "last_id")}
-    manifest = {"format": _FORMAT, "workspace": noted.workspace.uid, **told, "until": noted.until}
+    columns = {name: getattr(noted, name) for name in ("table_name", "key", "sha256", "rows", "first_id", "last_id")}
+    manifest = {"format": _FORMAT, "workspace": noted.workspace.uid, **columns, "until": noted.until}
     store.put(noted.key + MANIFEST, json.dumps(manifest, indent=1, cls=DjangoJSONEncoder).encode())
 
 

@@ -216,10 +216,10 @@ def make_grant(bot: Bot, user: Any, word: str = "w", **kwargs: Any) -> OAuthGran
         client_id=f"id-{word}", name=f"client-{word}", redirect_uris=[f"https://{word}.example/"], auth_method="none",
         registered_from="x", registered_at=NOW,
     )  # fmt: skip
-    told = {"platform": "telegram", "peer": f"peer-{word}", "permissions": ["read"]} | kwargs
+    own = {"platform": "telegram", "peer": f"peer-{word}", "permissions": ["read"]} | kwargs
     return OAuthGrant.objects.create(
         workspace=bot.workspace, bot=bot, client=client, user=user, resource="https://memory.example/mcp",
-        code_challenge="c", code_expires_at=NOW, created_at=NOW, expires_at=timezone.now() + timedelta(days=30), **told,
+        code_challenge="c", code_expires_at=NOW, created_at=NOW, expires_at=timezone.now() + timedelta(days=30), **own,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def call(number: int, name: str, **arguments: Any) -> dict[str, Any]:
 def searches(asked: Asked) -> Reply:
     names = [tool["function"]["name"] for tool in asked.body["tools"]]
     assert {"memory_search", "memory_get", "memory_save", "memory_append", "memory_update", "memory_list"} <= set(names)
-    assert "memory_search" in asked.said[0]
+    assert "memory_search" in asked.texts[0]
     return model_reply(tool_calls=[call(1, "memory_search", query="When do we paint the boat?", max_results=None)])
 
 
@@ -43,7 +43,7 @@ def reads_what_was_found(request: Asked) -> Reply:
 
 
 def saves_two_things_of_which_one_is_wrong(request: Asked) -> Reply:
-    assert "Saturday" in request.said[-1]
+    assert "Saturday" in request.texts[-1]
     good = call(3, "memory_save", content="Lena brings the brushes.", target="daily")
     return model_reply(tool_calls=[good, call(4, "memory_save", content="Lena brings the brushes.", target="forever")])
 

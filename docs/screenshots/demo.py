@@ -76,8 +76,8 @@ class Bakery:
             at = datetime.now(UTC) - timedelta(days=days, minutes=90 - n)
             self._turn(address, user, assistant, at=at.isoformat())
         for language, (scope, facts) in SAVED.items():
-            told = [{"scope": scope, "content": fact, "type": "fact"} for fact in facts]
-            self.saved[language] = [self.call("entries", one)["id"] for one in told][:2]
+            facts_of = [{"scope": scope, "content": fact, "type": "fact"} for fact in facts]
+            self.saved[language] = [self.call("entries", one)["id"] for one in facts_of][:2]
 
     def _turn(self, address: dict[str, str], user: str, assistant: str, **more: Any) -> Any:
         turn = {"address": address, "user": user, "assistant": assistant, "sender_name": NAMES[address["peer"]]}

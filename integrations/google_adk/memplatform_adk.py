@@ -32,7 +32,7 @@ class MemplatformMemoryService(BaseMemoryService):
 
     def __init__(self, bot: BotMemory) -> None:
         self.bot = bot
-        self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._reported: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Have the turns of a session remembered that are not yet."""
@@ -95,15 +95,15 @@ class MemplatformMemoryService(BaseMemoryService):
             turns.setdefault(event.invocation_id or event.id, []).append(event)
         there: set[tuple[str, str]] | None = None
         for key, turn in turns.items():
-            user, assistant = said(turn)
-            if not user or not assistant or (f"{person}/{chat}", key) in self._told:
+            user, assistant = sides(turn)
+            if not user or not assistant or (f"{person}/{chat}", key) in self._reported:
                 continue
             if datetime.now(UTC).timestamp() - turn[-1].timestamp > KNOWN_AGAIN:
                 there = await asyncio.to_thread(self._there, person, chat) if there is None else there
             if (user, assistant) in (there or ()) or await asyncio.to_thread(self._report, person, chat, key, turn):
-                self._told[f"{person}/{chat}", key] = None
-                if len(self._told) > MOST:
-                    self._told.popitem(last=False)
+                self._reported[f"{person}/{chat}", key] = None
+                if len(self._reported) > MOST:
+                    self._reported.popitem(last=False)
 
     def _there(self, person: str, chat: str) -> set[tuple[str, str]]:
         rows = self.bot.history(person, chat)
@@ -118,7 +118,7 @@ class MemplatformMemoryService(BaseMemoryService):
         ]
         when = datetime.fromtimestamp(turn[0].timestamp, UTC)
         once = f"{person}/{chat}/{key}"
-        return self.bot.after(person, *said(turn), chat, tool_calls=calls or None, once=once, at=when)
+        return self.bot.after(person, *sides(turn), chat, tool_calls=calls or None, once=once, at=when)
 
 
 class MemplatformPlugin(BasePlugin):
@@ -127,24 +127,24 @@ class MemplatformPlugin(BasePlugin):
     def __init__(self, service: MemplatformMemoryService) -> None:
         super().__init__(name="memplatform")
         self._service = service
-        self._known: OrderedDict[str, Before] = OrderedDict()
+        self._contexts: OrderedDict[str, Before] = OrderedDict()
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Memory is asked once for an invocation; what it says is in no event of the session."""
         key, session = callback_context.invocation_id, callback_context.session
-        if key not in self._known:
+        if key not in self._contexts:
             earlier = [event for event in session.events if event.invocation_id != key]
             ask = (words_of(callback_context.user_content), session.id, [as_history(event) for event in earlier])
-            self._known[key] = await asyncio.to_thread(self._service.bot.before, session.user_id, *ask)
-            if len(self._known) > MOST:
-                self._known.popitem(last=False)
-        if self._known[key].text:
-            llm_request.append_instructions([self._known[key].text])
+            self._contexts[key] = await asyncio.to_thread(self._service.bot.before, session.user_id, *ask)
+            if len(self._contexts) > MOST:
+                self._contexts.popitem(last=False)
+        if self._contexts[key].text:
+            llm_request.append_instructions([self._contexts[key].text])
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Report the turn."""
         session, key = invocation_context.session, invocation_context.invocation_id
-        self._known.pop(key, None)
+        self._contexts.pop(key, None)
         turn = [event for event in session.events if event.invocation_id == key]
         await self._service.add_events_to_memory(
             app_name=session.app_name, user_id=session.user_id, session_id=session.id, events=turn
@@ -162,7 +162,7 @@ def as_history(event: Event) -> dict[str, str]:
     return {"role": "user" if event.author == PERSON else "assistant", "content": words_of(event.content)}
 
 
-def said(turn: Sequence[Event]) -> tuple[str, str]:
+def sides(turn: Sequence[Event]) -> tuple[str, str]:
     """What the person said, and what was answered in the end."""
     user = [words_of(event.content) for event in turn if event.author == PERSON]
     answers = [words_of(event.content) for event in turn if event.author != PERSON and event.is_final_response()]

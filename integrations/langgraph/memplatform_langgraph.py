@@ -114,8 +114,10 @@ class MemplatformStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
-        known = {ns[: op.max_depth] for ns in self._all(()) if all(matches(ns, condition) for condition in conditions)}
-        return sorted(known)[op.offset : op.offset + op.limit]
+        namespaces = {
+            ns[: op.max_depth] for ns in self._all(()) if all(matches(ns, condition) for condition in conditions)
+        }
+        return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _all(self, prefix: Namespace) -> set[Namespace]:
         return {namespace_of(entry["slots"]) for entry in self._entries(prefix, {})}

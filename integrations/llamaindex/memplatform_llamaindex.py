@@ -23,7 +23,7 @@ class MemplatformMemory(Memory):
     _chat: str = PrivateAttr(default="")
     _turn: list[ChatMessage] = PrivateAttr(default_factory=list)  # not answered yet
     _asked: str = PrivateAttr(default="")
-    _known: Before = PrivateAttr(default_factory=Before)
+    _context: Before = PrivateAttr(default_factory=Before)
 
     @classmethod
     def class_name(cls) -> str:
@@ -41,15 +41,15 @@ class MemplatformMemory(Memory):
     async def aget(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
         """The messages, with what is known in the system message."""
         messages = await super().aget(input=input, **block_kwargs)
-        said = [message for message in messages if message.role in SIDES]
-        if said and said[-1].role == MessageRole.USER:
-            await self._ask(said.pop(), said)
+        spoken = [message for message in messages if message.role in SIDES]
+        if spoken and spoken[-1].role == MessageRole.USER:
+            await self._ask(spoken.pop(), spoken)
         elif input:  # a chat engine reads before it stores
-            await self._ask(input if isinstance(input, ChatMessage) else ChatMessage(content=input), said)
-        if not self._known.text:
+            await self._ask(input if isinstance(input, ChatMessage) else ChatMessage(content=input), spoken)
+        if not self._context.text:
             return messages
         first = messages[0] if messages and messages[0].role == MessageRole.SYSTEM else None
-        blocks = [TextBlock(text=self._known.text), *(first.blocks if first else ())]
+        blocks = [TextBlock(text=self._context.text), *(first.blocks if first else ())]
         return [ChatMessage(role=MessageRole.SYSTEM, blocks=blocks), *messages[1 if first else 0 :]]
 
     async def aput(self, message: ChatMessage) -> None:
@@ -70,7 +70,7 @@ class MemplatformMemory(Memory):
     async def areset(self, *args: Any, **kwargs: Any) -> None:
         """Begin the conversation anew; what is remembered of it stays."""
         await super().areset(*args, **kwargs)
-        self._turn, self._asked, self._known = [], "", Before()
+        self._turn, self._asked, self._context = [], "", Before()
         if self._bot:
             await asyncio.to_thread(self._bot.begin_anew, self._person, self._chat)
 
@@ -80,7 +80,7 @@ class MemplatformMemory(Memory):
         if self._bot and asked != self._asked:
             history = [{"role": one.role.value, "content": answer_of(one)} for one in before]
             self._asked = asked
-            self._known = await asyncio.to_thread(self._bot.before, self._person, words, self._chat, history)
+            self._context = await asyncio.to_thread(self._bot.before, self._person, words, self._chat, history)
 
     async def _hear(self, messages: list[ChatMessage]) -> None:
         for message in messages:
@@ -98,8 +98,8 @@ class MemplatformMemory(Memory):
         ]
         user, assistant = ("\n".join(answer_of(one) for one in turn if one.role == side) for side in SIDES)
         if self._bot and user.strip():
-            told: dict[str, Any] = {"recall_id": self._known.recall_id, "tool_calls": calls or None}
-            await asyncio.to_thread(self._bot.after, self._person, user, assistant.strip(), self._chat, **told)
+            report: dict[str, Any] = {"recall_id": self._context.recall_id, "tool_calls": calls or None}
+            await asyncio.to_thread(self._bot.after, self._person, user, assistant.strip(), self._chat, **report)
 
 
 def calls_of(message: ChatMessage) -> list[ToolCallBlock]:

@@ -56,15 +56,15 @@ class Filter:
             "client_history": history_of(messages[:place]),
             "token_budget": 2000,
         }
-        known = await self._asked("context", asked) if asked["message"].strip() else None
-        if known and known.get("recall_id"):
-            self._recalls[str(about.get("chat_id")), str(about.get("message_id"))] = known["recall_id"]
+        context = await self._asked("context", asked) if asked["message"].strip() else None
+        if context and context.get("recall_id"):
+            self._recalls[str(about.get("chat_id")), str(about.get("message_id"))] = context["recall_id"]
             if len(self._recalls) > MOST_KNOWN:
                 self._recalls.popitem(last=False)
-        if not known or not known.get("text"):
+        if not context or not context.get("text"):
             return body
         first = messages[0] if messages[0].get("role") == "system" else None
-        text = "\n\n".join(filter(None, (words_of(first) if first else "", known["text"])))
+        text = "\n\n".join(filter(None, (words_of(first) if first else "", context["text"])))
         return {**body, "messages": [{"role": "system", "content": text}, *messages[1 if first else 0 :]]}
 
     async def outlet(
@@ -123,8 +123,8 @@ def words_of(message: dict[str, Any]) -> str:
 
 def history_of(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
     """The words of people and of the bot, the newest ones, as the API takes them."""
-    said = [message for message in messages if message.get("role") in ("user", "assistant")]
-    rows = [{"role": message["role"], "content": words_of(message)[:MOST_CHARACTERS]} for message in said]
+    spoken = [message for message in messages if message.get("role") in ("user", "assistant")]
+    rows = [{"role": message["role"], "content": words_of(message)[:MOST_CHARACTERS]} for message in spoken]
     return [row for row in rows if row["content"].strip()][-60:]
 
 

@@ -299,10 +299,10 @@ def _copy(table: str, source: str, copy: str, say: Say, *, batch: int) -> None:
         )
         SELECT max({key}), count(*) FROM batch
     """  # noqa: S608 (names of ours)
-    note, copied, told = _note(copy), 0, time.monotonic()
+    note, copied, noted_at = _note(copy), 0, time.monotonic()
 
     def one_batch() -> bool:
-        nonlocal copied, told
+        nonlocal copied, noted_at
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
             cursor.execute(statement, [note["at"], batch])
@@ -310,8 +310,8 @@ def _copy(table: str, source: str, copy: str, say: Say, *, batch: int) -> None:
             if count:
                 _write_note(cursor, copy, note | {"at": last})
         note["at"], copied = last, copied + count
-        if time.monotonic() - told > _TOLD_EVERY:
-            told = time.monotonic()
+        if time.monotonic() - noted_at > _TOLD_EVERY:
+            noted_at = time.monotonic()
             say(f"{table}: {copied:,} rows, up to {key} {last}")
         return bool(count)
 

@@ -67,9 +67,9 @@ class Memplatform(BasePlugin):
         """The platform of a bot as the API calls it, and its account there; LangBot's own id where it has none."""
         if bot in self._places:
             return self._places[bot]
-        told = await self.get_bot_info(bot)
-        adapter = str(told.get("adapter") or "").removesuffix("-omni")
-        account = str((told.get("adapter_runtime_values") or {}).get("bot_account_id") or "")
+        bot_info = await self.get_bot_info(bot)
+        adapter = str(bot_info.get("adapter") or "").removesuffix("-omni")
+        account = str((bot_info.get("adapter_runtime_values") or {}).get("bot_account_id") or "")
         place = PLATFORMS.get(adapter, adapter), account or bot
         if account:  # else it may have one once it is connected
             self._places[bot] = place

@@ -110,7 +110,7 @@ class Memory:
             self._say_away(why)
             return Context()
         self._is_away = False
-        earlier = [{"role": said["role"], "content": said["content"]} for said in answer.get("history", ())]
+        earlier = [{"role": line["role"], "content": line["content"]} for line in answer.get("history", ())]
         return Context(answer.get("text", ""), answer.get("recall_id"), earlier)
 
     def report(self, message: Message, answer: str, recall_id: str | None = None) -> None:
@@ -249,12 +249,12 @@ def command_of(text: str) -> tuple[str, str] | None:
 def plain(history: Iterable[Any]) -> list[dict[str, str]]:
     """Of a model's messages the words of people and of the bot, the newest ones, as the API takes them."""
     messages = []
-    for said in history:
-        content = said.get("content")
+    for message in history:
+        content = message.get("content")
         if isinstance(content, list):  # parts of a message: pictures are left out
             content = "\n".join(part["text"] for part in content if part.get("type") == "text")
-        if said.get("role") in ("user", "assistant") and isinstance(content, str) and content.strip():
-            messages.append({"role": said["role"], "content": content[:8_000]})
+        if message.get("role") in ("user", "assistant") and isinstance(content, str) and content.strip():
+            messages.append({"role": message["role"], "content": content[:8_000]})
     return messages[-HISTORY:]
 
 

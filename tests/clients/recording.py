@@ -75,12 +75,12 @@ class Recording:
         request = request.replace(self.key, "the key")
         for value, place in self._given.items():
             request = request.replace(value, place)
-        told = json.loads(answer or b"null")
-        for place, value in texts(told):
+        content = json.loads(answer or b"null")
+        for place, value in texts(content):
             if len(value) >= _SHORTEST_ID and " " not in value and "/" not in value:
                 self._given.setdefault(value, f"{{{{{len(self.requests)}:{place}}}}}")
         asked = dict(zip(("method", "path", "body"), json.loads(request), strict=True))
-        self.requests.append({**asked, "shown": shown, "status": status, "shape": shape(told)})
+        self.requests.append({**asked, "shown": shown, "status": status, "shape": shape(content)})
 
     def write(self, name: str) -> None:
         """Keep it, a request a line."""
@@ -115,16 +115,16 @@ def _handler(netloc: str, take: Callable[..., None]) -> type[BaseHTTPRequestHand
                 headers = {name: value for name, value in self.headers.items() if name != "Accept-Encoding"}
                 upstream.request(self.command, self.path, body, headers)
                 answer = upstream.getresponse()
-                told = answer.read()
+                content = answer.read()
                 if self.path.startswith(DOOR):
-                    take(self.command, self.path, shown, body, answer.status, told)
+                    take(self.command, self.path, shown, body, answer.status, content)
             self.send_response(answer.status)
             for name in ("Content-Type", "X-Memplatform-Ignored"):
                 if answer.headers[name]:
                     self.send_header(name, answer.headers[name])
-            self.send_header("Content-Length", str(len(told)))
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(told)
+            self.wfile.write(content)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on
 

@@ -67,7 +67,7 @@ def test_the_terminal_bot_gives_its_model_what_memory_knows(
         bot = example("terminal_bot", MODEL_URL=model.url)
         result = talk(bot, monkeypatch, capsys, CLOSED, WHEN, "Really?", WHEN)
     assert "> On Mondays.\n> (Server error '500" in result and "Still on Mondays." in result
-    assert model.requests[1].said[1:] == [CLOSED, "Noted.", WHEN]
+    assert model.requests[1].texts[1:] == [CLOSED, "Noted.", WHEN]
 
 
 def message(number: int, text: str, chat: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -85,23 +85,23 @@ class Telegram:
             server.expect_request(f"/bot1:token/{method}", method="POST").respond_with_handler(answer)
 
     def getMe(self, _request: Request) -> Response:
-        return self._said(ME)
+        return self._reply(ME)
 
     def getUpdates(self, request: Request) -> Response:
         self.offsets.append(request.json["offset"])
         if not self.batches:
             return self._refused(401, "Unauthorized")
         batch = self.batches.pop(0)
-        return batch if isinstance(batch, Response) else self._said(batch)
+        return batch if isinstance(batch, Response) else self._reply(batch)
 
     def sendMessage(self, request: Request) -> Response:
         if request.json["chat_id"] == 13:
             return self._refused(403, "Forbidden: bot was blocked by the user")
         self.sent.append(request.json)
-        return self._said({"message_id": 1})
+        return self._reply({"message_id": 1})
 
     @staticmethod
-    def _said(result: Any) -> Response:
+    def _reply(result: Any) -> Response:
         return Response(json.dumps({"ok": True, "result": result}), content_type="application/json")
 
     @staticmethod

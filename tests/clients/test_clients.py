@@ -53,24 +53,24 @@ def test_messages_of_a_session_are_read_over_its_pages(memory: Any) -> None:
 def test_a_change_of_another_version_is_refused_and_told_by_its_class(memory: Any) -> None:
     uid = memory.save_entry(scope=SCOPE, content="The port is 8080")["id"]
     assert memory.change_entry(uid, content="The port is 9090", if_match=1)["version"] == 2
-    with pytest.raises(errors.VersionConflict) as told:
+    with pytest.raises(errors.VersionConflict) as refusal:
         memory.change_entry(uid, content="The port is 7070", if_match=1)
-    assert (told.value.status, told.value.code) == (412, "version_conflict")
-    assert told.value.request_id
+    assert (refusal.value.status, refusal.value.code) == (412, "version_conflict")
+    assert refusal.value.request_id
     assert memory.delete_entry(uid, copies="none")["state"] == "expired"
     assert memory.restore_entry(uid, term_days=30)["state"] == "live"
 
 
 @pytest.mark.thorough
 def test_an_error_names_its_field_and_never_the_key(memory: Any, connect: Any, live_server: Any) -> None:
-    with pytest.raises(errors.Invalid) as told:
+    with pytest.raises(errors.Invalid) as refusal:
         memory.recall(adress=TELEGRAM, message="hi")
-    assert (told.value.code, told.value.attr) == ("unknown", "adress")
+    assert (refusal.value.code, refusal.value.attr) == ("unknown", "adress")
     with pytest.raises(errors.NotFound):
         memory.read_entry("01a207a1-547a-748d-ab38-0bc2fe90971e")
-    with pytest.raises(errors.NotAuthenticated) as told:
+    with pytest.raises(errors.NotAuthenticated) as refusal:
         connect("mp_not_known", live_server.url).recall(scope="main", message="hi")
-    assert "mp_not_known" not in str(told.value)
+    assert "mp_not_known" not in str(refusal.value)
 
 
 @pytest.mark.thorough

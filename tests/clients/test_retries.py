@@ -92,9 +92,9 @@ def test_what_will_not_change_is_not_tried_again(
     scripted: Any, pauses: list[float], status: int, body: Any, kind: type[errors.ApiError]
 ) -> None:
     memory, asked = scripted((status, {}, body))
-    with pytest.raises(kind) as told:
+    with pytest.raises(kind) as refusal:
         memory.take_turn(address=ADDRESS, user="hello")
-    assert (type(told.value), len(asked), pauses) == (kind, 1, [])
+    assert (type(refusal.value), len(asked), pauses) == (kind, 1, [])
 
 
 def test_pauses_grow_and_end(scripted: Any, pauses: list[float]) -> None:

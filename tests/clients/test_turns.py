@@ -27,8 +27,8 @@ def test_a_fact_of_one_chat_is_known_before_a_turn_of_another_and_to_nobody_else
     assert memory.after("dana", FACT, "Noted.", "monday", once="message 1")
     assert memory.after("dana", FACT, "Noted.", "monday", once="message 1"), "told again, it is the same turn"
     assert [row["content"] for row in memory.history("dana", "monday")] == [FACT, "Noted."]
-    known = memory.before("dana", QUESTION, "friday")
-    assert "Wren" in known.text and known.recall_id and known.history == []
+    context = memory.before("dana", QUESTION, "friday")
+    assert "Wren" in context.text and context.recall_id and context.history == []
     assert "Wren" in memory.search("dana", QUESTION)[0]["content"]
     assert "Wren" not in memory.before("remy", QUESTION, "monday").text
     assert memory.search("remy", QUESTION) == [] == memory.history("remy", "monday")

@@ -110,9 +110,9 @@ def test_from_a_wrong_answer_to_the_right_one_in_four_clicks(answered: None, pag
     mouse.click(answer.get_by_role("link", name="Why did it say that?"))
     expect(page.get_by_role("heading", name="What the bot answered")).to_be_visible()
     assert mouse.clicks == 1
-    told = page.locator(".mp-told", has_text="I like rye bread").first
-    expect(told).to_contain_text("used: the bot says so")
-    mouse.click(told.get_by_role("link", name="Open and correct it"))
+    memory = page.locator(".mp-told", has_text="I like rye bread").first
+    expect(memory).to_contain_text("used: the bot says so")
+    mouse.click(memory.get_by_role("link", name="Open and correct it"))
     page.locator("#id_content").fill("I like spelt bread")
     mouse.click(page.get_by_role("button", name="Save", exact=True))
     expect(page.locator(".mp-told", has_text="I like rye bread").first).to_contain_text("reworded since")

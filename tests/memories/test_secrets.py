@@ -50,9 +50,9 @@ def test_the_same_value_never_looks_the_same_twice() -> None:
 def test_without_its_key_it_cannot_be_read(settings: Any) -> None:
     secrets.keep("llm", "open sesame")
     settings.SECRET_KEY = "another key, from another installation"
-    with pytest.raises(secrets.SecretUnreadable, match="“llm” cannot be read") as told:
+    with pytest.raises(secrets.SecretUnreadable, match="“llm” cannot be read") as refusal:
         secrets.read("llm")
-    assert "sesame" not in str(told.value)
+    assert "sesame" not in str(refusal.value)
 
 
 def test_a_changed_ciphertext_is_noticed() -> None:

@@ -55,7 +55,7 @@ def event(text: str, sender: str, in_group: bool, number: int) -> dict[str, Any]
     if in_group:
         parts.insert(0, {"type": "at", "data": {"qq": str(BOT)}})
     user = PEOPLE[sender]
-    told = {
+    report = {
         "time": int(time.time()),
         "self_id": BOT,
         "post_type": "message",
@@ -68,7 +68,7 @@ def event(text: str, sender: str, in_group: bool, number: int) -> dict[str, Any]
         "font": 0,
         "sender": {"user_id": user, "nickname": sender.title(), "sex": "unknown", "age": 0, "role": "member"},
     }
-    return {**told, "group_id": GROUP, "anonymous": None} if in_group else told
+    return {**report, "group_id": GROUP, "anonymous": None} if in_group else report
 
 
 def words(message: Any) -> str:

@@ -115,12 +115,12 @@ def test_the_poolers_are_told_when_a_server_changes_its_role(tmp_path: Path) -> 
     assert re.search(r"COPY --chmod=0755 .*deploy/compose/reconnect\.sh /usr/local/bin/", image)
     pooler = (compose / "pgbouncer.ini").read_text()
     for name, setting in {"PGUSER": "admin_users", "PGPORT": "listen_port"}.items():
-        (said,) = re.findall(rf'{name}="\$\{{{name}:-(\w+)\}}"', script)
-        assert f"{setting} = {said}\n" in pooler
+        (default,) = re.findall(rf'{name}="\$\{{{name}:-(\w+)\}}"', script)
+        assert f"{setting} = {default}\n" in pooler
     assert '"pooler"' in (compose / "pgbouncer.sh").read_text()  # its password is in the file of users
     hosts = services(compose / "many.yaml")
-    (told,) = re.findall(r"\$\{POOLERS:-([\w ]+)\}", script)
-    assert set(told.split()) == {name for name in hosts if name.startswith("pgbouncer")}
+    (poolers,) = re.findall(r"\$\{POOLERS:-([\w ]+)\}", script)
+    assert set(poolers.split()) == {name for name in hosts if name.startswith("pgbouncer")}
     for name in hosts:
         if name.startswith("postgres"):
             assert "POOLER_PASSWORD" in hosts[name]["environment"]

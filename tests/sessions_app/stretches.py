@@ -84,7 +84,7 @@ def answering(*, flush: Any = None, summary: Any = None) -> Callable[[Asked], An
     """A model that answers each of the two questions in its own way."""
 
     def answer(asked: Asked) -> Any:
-        said = flush if asked_for_flush(asked) else summary
-        return said(asked) if callable(said) else said
+        reply = flush if asked_for_flush(asked) else summary
+        return reply(asked) if callable(reply) else reply
 
     return answer

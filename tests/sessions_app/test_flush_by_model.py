@@ -254,7 +254,7 @@ def test_an_order_deletes_nothing_and_reaches_no_other_memory(
     recorded = flush(group)
     assert recorded is not None and recorded.counts["refused"] == 1
     request = model.requests[0]
-    assert order not in request.said[0] and request.said[1].count("</data>") == 1
+    assert order not in request.texts[0] and request.texts[1].count("</data>") == 1
     after = list(Entry.objects.order_by("pk").values_list("pk", "content", "version", "expired_at", "archived_at"))
     assert after[: len(before)] == before and not Batch.objects.exists()
     assert facts() == [("telegram:direct_mallory", order)]

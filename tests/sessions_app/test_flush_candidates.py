@@ -45,7 +45,7 @@ def test_what_nobody_said_is_refused_told_once_and_recorded(direct: Session, mod
     recorded = flush(direct)
     assert recorded is not None and recorded.counts == {"refused": 3, "created": 1, "verified": 1}
     assert facts() == [("telegram:direct_u42", MOCHI["content"])]
-    assert [text in model.requests[1].said[-1] for text in ("candidates.0", "candidates.1", "candidates.2")] == [
+    assert [text in model.requests[1].texts[-1] for text in ("candidates.0", "candidates.1", "candidates.2")] == [
         *(False, True, True)
     ]
     assert sorted(RefusedFact.objects.values_list("reason", "purpose", "model", "content")) == [
@@ -127,21 +127,21 @@ def test_what_an_honest_model_reports_is_kept_and_verified(language: str, talk: 
     assert kept >= offered * 0.9 and verified >= kept * 0.85, (offered, kept, verified)
 
 
-def _reported(talk: Talk, model: FakeModel, told: Reported) -> dict[str, int]:
+def _reported(talk: Talk, model: FakeModel, counts: Reported) -> dict[str, int]:
     """The counts of a flush of this conversation, as an honest model answers it."""
-    address = {"platform": "telegram", "account": "mybot", "peer": told.id}
-    first, *_more = told.messages
-    talk.say(first.content, told.messages[1].content, at=first.at, address=address, slots={"speaker": first.speaker})
-    session = Session.objects.get(key=Entry.objects.filter(sender_id=told.id).latest("pk").session_id)
+    address = {"platform": "telegram", "account": "mybot", "peer": counts.id}
+    first, *_more = counts.messages
+    talk.say(first.content, counts.messages[1].content, at=first.at, address=address, slots={"speaker": first.speaker})
+    session = Session.objects.get(key=Entry.objects.filter(sender_id=counts.id).latest("pk").session_id)
     later = [
         {"kind": message.role, "content": message.content, "at": message.at.isoformat()}
-        for message in told.messages[2:]
+        for message in counts.messages[2:]
     ]
-    talk.do(session, "events", {"events": later}, at=told.messages[-1].at, status=201)
-    model.verdicts |= {candidate.content: "entailed" for candidate in told.candidates}
+    talk.do(session, "events", {"events": later}, at=counts.messages[-1].at, status=201)
+    model.verdicts |= {candidate.content: "entailed" for candidate in counts.candidates}
     results = [
         candidate(row.content, *row.rests_on, quote=row.quote, category=row.category, importance=row.importance)
-        for row in told.candidates
+        for row in counts.candidates
     ]
     model.otherwise = drawing(*results, goes_on_with=first.content)
     recorded = flush(session)

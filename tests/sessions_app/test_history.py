@@ -19,12 +19,12 @@ pytestmark = pytest.mark.django_db
 SAID = ["user: where do I live?", 'tool: {"city": "Hangzhou"}', "assistant: In Hangzhou.", "user: 谢谢"]
 
 
-def spoken(*told: str) -> list[tuple[str, str]]:
-    return [tuple(words.split(": ", 1)) for words in told]  # type: ignore[misc]
+def spoken(*messages: str) -> list[tuple[str, str]]:
+    return [tuple(words.split(": ", 1)) for words in messages]  # type: ignore[misc]
 
 
-def believed(*told: str) -> list[dict[str, str]]:
-    return [{"role": role, "content": content} for role, content in spoken(*told)]
+def believed(*messages: str) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in spoken(*messages)]
 
 
 @pytest.fixture
@@ -124,20 +124,20 @@ MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st
 
 @pytest.mark.thorough
 @examples(30, searched=60)
-@given(said=MESSAGES, known=MESSAGES, new=MESSAGES)
+@given(stored=MESSAGES, history=MESSAGES, new=MESSAGES)
 def test_whatever_is_believed_the_history_only_grows_into_what_was_told(
-    talk: Talk, said: Any, known: Any, new: Any
+    talk: Talk, stored: Any, history: Any, new: Any
 ) -> None:
     session = begun(talk, chat=str(uuid4()))
-    if said:
-        talk.log(session, *(": ".join(message) for message in said))
+    if stored:
+        talk.log(session, *(": ".join(message) for message in stored))
     body = {"events": [{"kind": kind, "content": content} for kind, content in new]}
-    body["history"] = [{"role": role, "content": content} for role, content in known]
+    body["history"] = [{"role": role, "content": content} for role, content in history]
     answer = talk.post(f"sessions/{session.uid}/events", body)
-    told, now = known + new, [tuple(message) for message in talk.history(session)]
-    agrees = told[: len(said)] == said[: len(told)]
-    assert answer.status_code == (201 if agrees and told else 409 if told else 400)
-    assert now == (max(said, told, key=len) if agrees else said)
+    messages, now = history + new, [tuple(message) for message in talk.history(session)]
+    agrees = messages[: len(stored)] == stored[: len(messages)]
+    assert answer.status_code == (201 if agrees and messages else 409 if messages else 400)
+    assert now == (max(stored, messages, key=len) if agrees else stored)
 
 
 def test_a_page_of_messages_leads_to_the_next(talk: Talk, session: Session) -> None:
@@ -160,7 +160,7 @@ def test_an_earlier_conversation_can_still_be_read(talk: Talk, session: Session)
 
 
 def test_a_history_that_is_too_long_begins_with_a_later_turn(talk: Talk, session: Session) -> None:
-    talk.log(session, *(told for n in range(20) for told in (f"user: {n} {'word ' * 30}", "assistant: fine")))
+    talk.log(session, *(messages for n in range(20) for messages in (f"user: {n} {'word ' * 30}", "assistant: fine")))
     shown = talk.get(f"sessions/{session.uid}/history", max_tokens=200).json()
     assert shown["is_cut"] and shown["tokens"] <= 200
     assert shown["messages"][0]["role"] == "user" and shown["messages"][-1]["position"] == 40

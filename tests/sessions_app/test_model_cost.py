@@ -151,10 +151,10 @@ def test_what_was_said_before_there_was_a_model_is_learnt_once_there_is_one(
     api: Api, alice: Client, workspace: Workspace, request: pytest.FixtureRequest, settings: Any
 ) -> None:
     settings.TEST_CLOCK = True
-    said = datetime.now(UTC) - timedelta(days=2)
-    say(api, "I work for Nebula in Hangzhou", "Noted.", at=said)
-    say(api, "We launch on Friday", "Noted.", address=GROUP, at=said)
-    extract(said + timedelta(minutes=3))
+    said_at = datetime.now(UTC) - timedelta(days=2)
+    say(api, "I work for Nebula in Hangzhou", "Noted.", at=said_at)
+    say(api, "We launch on Friday", "Noted.", address=GROUP, at=said_at)
+    extract(said_at + timedelta(minutes=3))
     days = DailyEvent.objects.count()
     page = alice.get(reverse("model_cost"))
     assert page.context["unread"] == 2 and "Have them read now" not in page.content.decode()
@@ -173,15 +173,15 @@ def test_what_was_said_before_there_was_a_model_is_learnt_once_there_is_one(
         .order_by("pk")
         .values_list("scope__kind", "origins__len", "stated_at")
     )
-    assert list(facts) == [("user", 1, said)] * 2  # of a group, what one person said is that person's
+    assert list(facts) == [("user", 1, said_at)] * 2  # of a group, what one person said is that person's
     assert DailyEvent.objects.count() == days  # a day is not described twice
     assert alice.get(reverse("model_cost")).context["unread"] == 0
 
 
 @pytest.mark.usefixtures("model")
 def test_what_was_taken_out_of_use_is_not_read_afterwards(api: Api, workspace: Workspace, settings: Any) -> None:
-    said = datetime.now(UTC) - timedelta(days=2)
-    say(api, "I work for Nebula in Hangzhou", "Noted.", at=said)
+    said_at = datetime.now(UTC) - timedelta(days=2)
+    say(api, "I work for Nebula in Hangzhou", "Noted.", at=said_at)
     ExtractionBatch.objects.all().delete()
     assert unread.count(workspace, now=datetime.now(UTC)) == 1
     entries.expire(Entry.objects.get(), now=datetime.now(UTC), actor="user:alice")

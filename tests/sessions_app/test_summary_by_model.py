@@ -95,7 +95,7 @@ def test_it_is_asked_in_the_language_of_the_workspace(
     model.otherwise = writing(TOLD)
     assert compact(flushed_session)
     (request,) = model.requests
-    assert ("两到三段" in request.said[0]) == (language == "zh-hans")
+    assert ("两到三段" in request.texts[0]) == (language == "zh-hans")
 
 
 LONG = "\n".join(["They decided that the port of staging is 9090, and Carol signs it."] * 30)
@@ -210,7 +210,7 @@ def test_an_order_in_the_conversation_is_only_told_of(
     model.otherwise = answering(flush=NOTHING, summary=obeying)
     assert compact(flushed_session)
     for request in model.requests:
-        assert order not in request.said[0] and request.said[1].count("</data>") == 1
+        assert order not in request.texts[0] and request.texts[1].count("</data>") == 1
     assert list(Entry.objects.order_by("pk").values_list("pk", "content", "version")) == before
     assert summary_of(flushed_session).content == order  # the most it can do: a text, in this conversation
 

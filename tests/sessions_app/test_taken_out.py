@@ -32,8 +32,8 @@ class Secret:
 
     def __init__(self, talk: Talk, words: tuple[str, str, str, str]) -> None:
         self.talk = talk
-        self.said, self.word, self.question, self.other = words
-        talk.say(self.said, f"noted: {self.word}")
+        self.sentence, self.word, self.question, self.other = words
+        talk.say(self.sentence, f"noted: {self.word}")
         talk.say(self.other, "ok")
         talk.say("and something else / 还有别的", "fine")
         self.session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get()
@@ -90,7 +90,7 @@ def test_a_conversation_that_is_closed_keeps_what_else_was_said(secret: Secret) 
     secret.talk.say("a new day", at=LATER)
     result = secret.kept("session_expired")
     assert secret.other in result and secret.word not in result
-    assert secret.session.events.filter(content=secret.said).exists()  # what was said stays as it was said
+    assert secret.session.events.filter(content=secret.sentence).exists()  # what was said stays as it was said
 
 
 def test_nothing_is_kept_of_a_conversation_of_which_all_was_taken_out(talk: Talk) -> None:
@@ -122,8 +122,8 @@ def test_a_summary_that_told_of_it_is_handed_out_no_more_and_made_anew(secret: S
     assert secret.word not in str(secret.context()) and secret.other in str(secret.context()["history"])
     secret.talk.say("one more turn / 再来一轮")
     assert compact(secret.session)
-    (role, told), *_newest = secret.talk.history(secret.session)
-    assert role == "summary" and secret.other in told and secret.word not in told
+    (role, text), *_newest = secret.talk.history(secret.session)
+    assert role == "summary" and secret.other in text and secret.word not in text
 
 
 @pytest.mark.thorough
@@ -132,7 +132,7 @@ def test_a_history_holds_the_neighbours_and_all_of_it_after_a_restore(secret: Se
         secret.talk.history(secret.session),
         [message["content"] for message in secret.context()["history"]],
     )
-    assert secret.said in contents
+    assert secret.sentence in contents
     secret.delete()
     assert secret.talk.history(secret.session) == whole[2:]
     context = secret.context()
@@ -154,7 +154,7 @@ def test_restored_it_is_kept_again_when_the_conversation_closes(secret: Secret) 
 @pytest.mark.thorough
 def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     """A fact rests on what was said alone; the answer repeats it."""
-    position = secret.session.events.get(content=secret.said).position
+    position = secret.session.events.get(content=secret.sentence).position
     body = {"version": 1, "candidates": [{"content": f"It is {secret.word}.", "rests_on": [position]}]}
     fact = secret.talk.do(secret.session, "flush", body)["candidates"][0]["id"]
     assert secret.talk.request("DELETE", f"entries/{fact}").status_code == 200
@@ -207,7 +207,7 @@ def test_what_is_taken_out_while_the_model_is_asked_is_not_taken(secret: Secret,
     def answer(asked: Asked) -> Any:
         if model.calls == 1:
             secret.delete_meanwhile()
-            return drawing(candidate(secret.said, 1), goes_on_with=secret.said)
+            return drawing(candidate(secret.sentence, 1), goes_on_with=secret.sentence)
         return drawing(candidate(secret.other, 3), goes_on_with=secret.other)
 
     model.otherwise = answer
@@ -225,7 +225,7 @@ def test_what_is_taken_out_while_a_summary_is_written_is_not_in_it(secret: Secre
     def answer(asked: Asked) -> Any:
         if model.calls == 1:
             secret.delete_meanwhile()
-            return {"summary": secret.said}
+            return {"summary": secret.sentence}
         return {"summary": secret.other}
 
     model.otherwise = answer

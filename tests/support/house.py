@@ -42,7 +42,7 @@ class House:
 
     def __init__(self, data: Path, port: int, root: Path = ROOT, /, **more: str) -> None:
         self.data, self.port = data, port
-        self.said: list[str] = []
+        self.output: list[str] = []
         environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", *self.words],
@@ -58,12 +58,12 @@ class House:
     def _read(self) -> None:
         assert self.process.stdout
         with self.process.stdout as lines:
-            self.said.extend(line.rstrip("\n") for line in lines)
+            self.output.extend(line.rstrip("\n") for line in lines)
 
     def greets(self) -> "House":
         try:  # it gives up by itself before that
-            until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 400)
-            assert self.process.poll() is None, self.said
+            until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.output), 400)
+            assert self.process.poll() is None, self.output
         except AssertionError:
             self.end(signal.SIGTERM)
             raise

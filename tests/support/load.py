@@ -28,7 +28,7 @@ def turn(peer: str, user: str) -> dict[str, object]:
 class Sent:
     """One request and its answer."""
 
-    said: str
+    sentence: str
     answer: Answer
     at: float
     seconds: float
@@ -61,11 +61,11 @@ class Load:
             while self.say(peer, result).status != 201 and self.patient and not self.stopping.is_set():
                 pass
 
-    def say(self, peer: str, said: str) -> Answer:
+    def say(self, peer: str, sentence: str) -> Answer:
         """The message is its own Idempotency-Key: said again, it is stored once."""
         begun = time.monotonic()
-        answer = self.house.post("turns", turn(peer, said), **{"Idempotency-Key": said})
-        self.sent.append(Sent(said, answer, begun, time.monotonic() - begun))
+        answer = self.house.post("turns", turn(peer, sentence), **{"Idempotency-Key": sentence})
+        self.sent.append(Sent(sentence, answer, begun, time.monotonic() - begun))
         if answer.status == 0:
             time.sleep(0.05)  # nobody listens: do not ask a thousand times
         return answer
@@ -83,4 +83,4 @@ class Load:
         events = Counter(self.house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
         contents = self.house.ask("SELECT content FROM memories_entry WHERE content LIKE 'User: %'")
         entries = Counter(content.split("\n")[0].removeprefix("User: ") for content in contents)
-        return {sent.said: (events[sent.said], entries[sent.said]) for sent in self.sent}
+        return {sent.sentence: (events[sent.sentence], entries[sent.sentence]) for sent in self.sent}

@@ -66,7 +66,7 @@ Process = Child | subprocess.Popen[str]
 
 def start(module: str, *arguments: str, **environment: str) -> Process:
     """Begin a process on the database of the tests; its output is a pipe."""
-    told = os.environ | {
+    variables = os.environ | {
         "DATABASE_URL": database_url(),
         "DJANGO_SETTINGS_MODULE": "memplatform.settings",
         "MEMPLATFORM_DATA": "/nonexistent",
@@ -74,9 +74,9 @@ def start(module: str, *arguments: str, **environment: str) -> Process:
     }
     if not forked.IS_POSSIBLE:
         command = [sys.executable, "-m", module, *arguments]
-        return subprocess.Popen(command, cwd=ROOT, env=told, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True)
     (output, stdout), (status, tell) = os.pipe(), os.pipe()
-    socket.send_fds(_nursery(), [json.dumps([module, arguments, told]).encode()], [stdout, tell])
+    socket.send_fds(_nursery(), [json.dumps([module, arguments, variables]).encode()], [stdout, tell])
     os.close(stdout)
     os.close(tell)
     return Child(os.fdopen(output), os.fdopen(status))

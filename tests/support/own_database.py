@@ -131,7 +131,7 @@ class Call:
     """One turn, and how it was answered."""
 
     peer: str
-    said: str
+    sentence: str
     status: int
     degraded: list[str]
     at: float
@@ -165,8 +165,8 @@ class Clients:
         headers = {"Idempotency-Key": statement} if is_patient else {}
         begun = time.monotonic()
         answer = self.house.post("turns", {"address": address, "user": statement, "assistant": "Noted."}, **headers)
-        told = answer.json()["degraded"] if answer.status == 201 else []
-        self.calls.append(Call(peer, statement, answer.status, told, begun, time.monotonic() - begun))
+        degraded = answer.json()["degraded"] if answer.status == 201 else []
+        self.calls.append(Call(peer, statement, answer.status, degraded, begun, time.monotonic() - begun))
         if answer.status == 0:
             until(lambda: self.house.status_of("/livez") == 200, 120)  # nobody listens
         return answer.status == 201
@@ -205,7 +205,7 @@ def tally(clients: Clients, *, replayed_after: float = 0.0) -> Tally:
     stored = Counter(row.split("|", 1)[1] for row in rows)
     contents = clients.house.ask("SELECT content FROM memories_entry WHERE content LIKE 'User: %%'")
     entries = Counter(content.split("\n")[0].removeprefix("User: ") for content in contents)
-    results = [call.said for call in clients.acknowledged]
+    results = [call.sentence for call in clients.acknowledged]
     order: dict[str, list[str]] = {}
     for row in rows:
         peer, text = row.split("|", 1)

@@ -50,8 +50,8 @@ def serve(form: Callable[[dict[str, Any]], tuple[int, Any]], port: int, seconds:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             time.sleep(seconds)
-            status, told = form(body) if self.path.endswith("/rerank") else (404, {})
-            content = json.dumps(told).encode()
+            status, answer = form(body) if self.path.endswith("/rerank") else (404, {})
+            content = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))

@@ -47,7 +47,7 @@ def _clone() -> Path:
 class FirstStarts:
     clone: Path
     codes: list[int]
-    told: list[str]
+    outputs: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,8 @@ def is_one_sentence(text: str) -> bool:
 def test_two_first_starts_at_once_install_once_and_become_their_commands(first_starts: FirstStarts) -> None:
     assert first_starts.codes == [0, 0]
     closing = f"managed {first_starts.clone}/.venv greet the world"
-    assert [text.splitlines()[-1] for text in first_starts.told] == [closing] * 2
-    assert sum("Making a virtual environment" in text for text in first_starts.told) == 1
+    assert [text.splitlines()[-1] for text in first_starts.outputs] == [closing] * 2
+    assert sum("Making a virtual environment" in text for text in first_starts.outputs) == 1
 
 
 def test_a_second_start_is_instant(installed: Path) -> None:

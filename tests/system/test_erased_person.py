@@ -199,8 +199,8 @@ def speak_everywhere(walk: Walk) -> None:
     hook = {"url": f"{walk.outside.url}/hook", "with_content": "on", "is_enabled": "on", "format": "memplatform"}
     walk.page("/admin/memories/webhook/add/", workspace="1", events=events, **hook)
     for place_ in ({}, GROUP):
-        for peer, name, said in ((PEER, f"{CANARY} name", sentence_by("turn")), (BEN, "Ben", KEPT)):
-            turn = {"address": address(peer, **place_), "user": said, "assistant": "Noted.", "sender_name": name}
+        for peer, name, words in ((PEER, f"{CANARY} name", sentence_by("turn")), (BEN, "Ben", KEPT)):
+            turn = {"address": address(peer, **place_), "user": words, "assistant": "Noted.", "sender_name": name}
             walk.call("api/v1/turns", turn, **{"Idempotency-Key": f"{peer}{len(place_)}"})
     hers = {"address": address(PEER)}
     walk.call("api/v1/tools/memory_save", {**hers, "content": sentence_by("save"), "target": "long-term"})

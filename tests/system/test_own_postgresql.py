@@ -123,20 +123,20 @@ def test_set_up_as_the_how_to_says_it_becomes_ready(server: Server, houses: list
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()))
     remembers(house)
     assert {f"memplatform_{process}" for process in PROCESSES} <= server.who()
-    assert not any("database role" in line for line in house.said), house.said
+    assert not any("database role" in line for line in house.output), house.output
     checked = manage(tmp_path / "data", "check", "--database", "default", DATABASE_URL=server.address(told_url()))
     assert "no issues" in checked.stdout, checked.stdout + checked.stderr
 
 
 def test_with_roles_an_administrator_made_it_becomes_ready(server: Server, houses: list[House], tmp_path: Path) -> None:
     server.psql(blocks("sql")[1])
-    told = dict(re.findall(r"export (MEMPLATFORM_\w+_DATABASE_URL)='(.*)'", HOW_TO))
-    assert len(told) == 4
-    urls = {name: server.address(url) for name, url in told.items()}
+    addresses = dict(re.findall(r"export (MEMPLATFORM_\w+_DATABASE_URL)='(.*)'", HOW_TO))
+    assert len(addresses) == 4
+    urls = {name: server.address(url) for name, url in addresses.items()}
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()), **urls)
     remembers(house)
     assert {f"memplatform_{process}" for process in PROCESSES} <= server.who()
-    assert not any("database role" in line for line in house.said), house.said
+    assert not any("database role" in line for line in house.output), house.output
 
 
 def test_set_up_as_it_was_told_before_it_becomes_ready_and_says_what_is_missing(
@@ -145,7 +145,7 @@ def test_set_up_as_it_was_told_before_it_becomes_ready_and_says_what_is_missing(
     server.psql(FORMERLY)
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()))
     remembers(house)
-    lines = [line for line in house.said if "database role" in line]
+    lines = [line for line in house.output if "database role" in line]
     assert lines[0].startswith("The web takes on the database role memplatform_web with the owner's login")
     assert lines[1].startswith("No database role of its own lets in: worker, embedder, channels;")
 
@@ -157,7 +157,8 @@ def test_a_user_who_may_make_no_roles_works_without_the_second_wall_and_is_told(
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()))
     remembers(house)
     assert any(
-        line.startswith("No database role of its own lets in: web, worker, embedder, channels;") for line in house.said
+        line.startswith("No database role of its own lets in: web, worker, embedder, channels;")
+        for line in house.output
     )
     checked = manage(tmp_path / "data", "check", "--database", "default", DATABASE_URL=server.address(told_url()))
     assert (checked.returncode, "memplatform.W009" in checked.stderr) == (0, True), checked.stderr

@@ -50,15 +50,15 @@ def house(data: Path) -> Iterator[House]:
 def test_it_is_ready_when_it_greets(house: House) -> None:
     assert house.status_of("/readyz") == 200
     assert house.status_of("/livez") == 200
-    assert any(f"http://127.0.0.1:{house.port}/admin/" in line for line in house.said)
+    assert any(f"http://127.0.0.1:{house.port}/admin/" in line for line in house.output)
 
 
 def test_secrets_are_kept_in_files_of_their_owner_alone_and_not_written_into_a_journal(house: House) -> None:
     for name in ("operator-password", "bot-key"):
         file = house.data / "credentials" / name
         assert file.stat().st_mode & 0o777 == 0o600
-        assert any(str(file) in line for line in house.said)
-        assert not any(file.read_text() in line for line in house.said)
+        assert any(str(file) in line for line in house.output)
+        assert not any(file.read_text() in line for line in house.output)
 
 
 class Terminal(io.StringIO):
@@ -75,13 +75,13 @@ def test_new_secrets_are_shown_once_to_a_person_at_a_terminal(out: io.StringIO, 
 
 
 def test_it_says_what_it_is_doing_until_it_greets(house: House) -> None:
-    first = [line for line in house.said if line.endswith("…")]
+    first = [line for line in house.output if line.endswith("…")]
     assert first[:3] == ["Starting the database …", "Bringing the tables up to date …", first[2]]
     assert first[2].startswith("Starting web")
 
 
 def test_the_curl_line_works_as_pasted(house: House) -> None:
-    line = next(line for line in house.said if "curl" in line)
+    line = next(line for line in house.output if "curl" in line)
     answer = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True)
     assert '"recall_id"' in answer.stdout, answer
     assert '"memories":[]' not in answer.stdout.replace(" ", "")
@@ -99,7 +99,7 @@ def test_a_killed_embedder_is_started_again(house: House) -> None:
     (before,) = house.pids("embedder")
     os.kill(before, signal.SIGKILL)
     until(lambda: house.pids("embedder") - {before}, 20)
-    assert any("embedder has ended and starts again" in line for line in house.said)
+    assert any("embedder has ended and starts again" in line for line in house.output)
 
 
 def test_a_killed_mcp_is_started_again_and_knows_no_database(house: House) -> None:
@@ -148,7 +148,7 @@ def test_a_second_one_in_the_same_folder_is_turned_away(house: House) -> None:
     second.process.wait(timeout=20)
     second.reader.join()
     assert second.process.returncode == 1
-    assert second.said == [f"It is already running from this folder (process {house.process.pid})."]
+    assert second.output == [f"It is already running from this folder (process {house.process.pid})."]
 
 
 def test_a_port_in_use_is_told_before_anything_starts(house: House, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_port_in_use_is_told_before_anything_starts(house: House, tmp_path: Pa
     other.process.wait(timeout=20)
     other.reader.join()
     assert other.process.returncode == 1
-    (line,) = other.said
+    (line,) = other.output
     assert line == f"Port {house.port} is in use by another program; set MEMPLATFORM_PORT to a free one."
     assert not (tmp_path / "data" / "postgres").exists()
 
@@ -166,7 +166,7 @@ def test_mcp_and_the_web_are_not_given_one_port(tmp_path: Path) -> None:
     other = House(tmp_path / "data", port, MEMPLATFORM_MCP="true", MEMPLATFORM_MCP_PORT=str(port))
     other.process.wait(timeout=20)
     other.reader.join()
-    assert other.said == [f"MEMPLATFORM_MCP_PORT is the port of the web server, {port}; name another."]
+    assert other.output == [f"MEMPLATFORM_MCP_PORT is the port of the web server, {port}; name another."]
 
 
 def test_children_of_a_killed_supervisor_end_and_the_next_start_takes_over(house: House) -> None:
@@ -179,7 +179,7 @@ def test_children_of_a_killed_supervisor_end_and_the_next_start_takes_over(house
     assert again.status_of("/readyz") == 200
     assert not any(map(is_alive, alive))
     secret = (house.data / "credentials" / "bot-key").read_text()
-    assert not any(secret in line for line in again.said)
+    assert not any(secret in line for line in again.output)
     children = again.pids("web") | again.pids("embedder")
     assert again.end(signal.SIGINT) < 30
     assert again.process.returncode == 0

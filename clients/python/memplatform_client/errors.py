@@ -23,9 +23,9 @@ class ApiError(MemplatformError):
         self.request_id = response.headers.get("X-Request-ID")
         self.errors = errors
         self.code, self.attr = errors[0]["code"], errors[0]["attr"]
-        told = "; ".join(f"{one['attr']}: {one['detail']}" if one["attr"] else one["detail"] for one in errors)
+        details = "; ".join(f"{one['attr']}: {one['detail']}" if one["attr"] else one["detail"] for one in errors)
         call = f"{response.request.method} {response.request.url.path}"
-        super().__init__(f"{call} answered {self.status} {self.code}: {told} (request {self.request_id})")
+        super().__init__(f"{call} answered {self.status} {self.code}: {details} (request {self.request_id})")
 
 
 class Invalid(ApiError):
@@ -157,7 +157,7 @@ def _errors_of(response: httpx.Response) -> list[ErrorItem]:
     """As the platform tells them; of an answer that is not the platform's only the status is known."""
     try:
         errors = response.json()["errors"]
-        told: list[ErrorItem] = [{"code": one["code"], "detail": one["detail"], "attr": one["attr"]} for one in errors]
+        items: list[ErrorItem] = [{"code": one["code"], "detail": one["detail"], "attr": one["attr"]} for one in errors]
     except (ValueError, LookupError, TypeError):
-        told = []
-    return told or [{"code": "unreadable", "detail": response.reason_phrase, "attr": None}]
+        items = []
+    return items or [{"code": "unreadable", "detail": response.reason_phrase, "attr": None}]

@@ -83,8 +83,8 @@ class Door(Client):
 
     def find(self, whose: Mapping[str, str], texts: Sequence[str]) -> dict[str, str]:
         """Of these texts, those that stand here word for word, each with the id of one memory that says it."""
-        said = [{"keywords": {"contains": text.strip()}} for text in texts[:_MOST_FOUND]]
-        here = {hit.text.strip(): hit.id for hit in self.all({"AND": [dict(whose), {"OR": said}]})} if said else {}
+        any_of = [{"keywords": {"contains": text.strip()}} for text in texts[:_MOST_FOUND]]
+        here = {hit.text.strip(): hit.id for hit in self.all({"AND": [dict(whose), {"OR": any_of}]})} if any_of else {}
         return {text: here[text.strip()] for text in texts if text.strip() in here}
 
     def made_of(self, uid: str) -> list[str]:

@@ -94,8 +94,8 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _limit(given: Mapping[str, Any], call: Answered, names: tuple[str, ...]) -> int | None:
     """How many were asked for: as it was said, else what the library takes by itself."""
-    said = [given.get(name) for name in names] + [call.defaults.get(name) for name in names]
-    return next((number for number in said if isinstance(number, int)), None)
+    values = [given.get(name) for name in names] + [call.defaults.get(name) for name in names]
+    return next((number for number in values if isinstance(number, int)), None)
 
 
 def _whose(given: Mapping[str, Any]) -> Whose:

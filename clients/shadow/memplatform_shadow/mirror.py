@@ -148,11 +148,11 @@ class Mirror:
 
     def _line(self, work: Work) -> dict[str, Any]:
         """What the log says of any work."""
-        said = {name: value for name, value in work.body.items() if name not in ("hits", "body")}
-        if "body" in work.body and "text" not in said:
-            said["text"] = "\n".join(str(one.get("content")) for one in work.body["body"]["messages"])
+        body = {name: value for name, value in work.body.items() if name not in ("hits", "body")}
+        if "body" in work.body and "text" not in body:
+            body["text"] = "\n".join(str(one.get("content")) for one in work.body["body"]["messages"])
         late = round(max(0.0, self._now() - work.at), 3)
-        return {"key": work.key, "at": _moment(work.at), "late_s": late, "tries": work.tries + 1, **said}
+        return {"key": work.key, "at": _moment(work.at), "late_s": late, "tries": work.tries + 1, **body}
 
     def _keep_dropped(self) -> None:
         with self._turn:
@@ -163,7 +163,7 @@ class Mirror:
     def _tell_dropped(self, log: Log) -> None:
         for why, times in self._state.dropped().items():
             with self._state.at_once():
-                self._state.told(why)
+                self._state.forget_dropped(why)
                 about = {"key": str(uuid.uuid4()), "at": _moment(self._now()), "kind": "dropped"}
                 log.append(about | {"why": why, "times": times})
 

@@ -132,10 +132,10 @@ def _questions(questions: Sequence[Mapping[str, Any]], form: _Plain) -> Iterator
 def _never(rows: Sequence[Mapping[str, Any]], form: _Plain) -> Iterator[str]:
     if rows:
         yield from form.heading("Writes that never arrived", 2)
-        told = [(one["at"][:16].replace("T", " "), one["op"], _short(one["text"]), one["why"]) for one in rows[:20]]
-        yield from form.table(("when", "what", "text", "why"), told)
-        if len(rows) > len(told):
-            yield f"… and {len(rows) - len(told)} more; --json has all."
+        cells = [(one["at"][:16].replace("T", " "), one["op"], _short(one["text"]), one["why"]) for one in rows[:20]]
+        yield from form.table(("when", "what", "text", "why"), cells)
+        if len(rows) > len(cells):
+            yield f"… and {len(rows) - len(cells)} more; --json has all."
 
 
 def _short(text: str | None) -> str:

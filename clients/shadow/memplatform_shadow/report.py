@@ -33,30 +33,30 @@ class Question:
 def report_of(lines: Iterable[Line | None], waiting: Sequence[Line] = (), *, lost: bool = False) -> dict[str, Any]:
     """The report, as JSON has it. `waiting`: work not done yet; `lost`: older lines are gone."""
     read = list(lines)
-    told = [line for line in read if line is not None]
-    writes = [line for line in told if line["kind"] == "write"]
-    reads = [line for line in told if line["kind"] == "read"]
+    calls = [line for line in read if line is not None]
+    writes = [line for line in calls if line["kind"] == "write"]
+    reads = [line for line in calls if line["kind"] == "read"]
     dropped: Counter[str] = Counter()
-    for line in told:
+    for line in calls:
         if line["kind"] == "dropped":
             dropped[line["why"]] += line["times"]
     report = {
-        "period": _period(told, waiting),
-        "mirror": sorted({line["mirror"] for line in told if "mirror" in line}),
+        "period": _period(calls, waiting),
+        "mirror": sorted({line["mirror"] for line in calls if "mirror" in line}),
         "writes": _writes(writes, waiting, dropped),
         "reads": _reads(reads),
-        "seconds": _seconds(told),
-        "errors": _errors(told),
+        "seconds": _seconds(calls),
+        "errors": _errors(calls),
         "misses": _misses(reads),
         "questions": [_question(one) for one in _questions(reads)],
         "never_arrived": _never_arrived(writes, waiting),
     }
-    unreadable = len(read) - len(told)
-    return report | {"limits": _limits(report, told, lost=lost, unreadable=unreadable)}
+    unreadable = len(read) - len(calls)
+    return report | {"limits": _limits(report, calls, lost=lost, unreadable=unreadable)}
 
 
-def _period(told: Sequence[Line], waiting: Sequence[Line]) -> dict[str, Any]:
-    times = sorted(line["at"] for line in [*told, *waiting])
+def _period(calls: Sequence[Line], waiting: Sequence[Line]) -> dict[str, Any]:
+    times = sorted(line["at"] for line in [*calls, *waiting])
     days = Counter(time[:10] for time in times)
     return {"from": times[0], "to": times[-1], "days": dict(sorted(days.items()))} if times else {"days": {}}
 
@@ -101,10 +101,10 @@ def _reads(reads: Sequence[Line]) -> dict[str, Any]:
     }
 
 
-def _seconds(told: Sequence[Line]) -> dict[str, Any]:
+def _seconds(calls: Sequence[Line]) -> dict[str, Any]:
     there: dict[str, list[float]] = defaultdict(list)
     here: dict[str, list[float]] = defaultdict(list)
-    for line in told:
+    for line in calls:
         if "there_s" in line:
             there[line["call"]].append(line["there_s"])
         if "here_s" in line and line["outcome"] != "nothing":
@@ -120,9 +120,9 @@ def _quantiles(values: Sequence[float]) -> dict[str, Any]:
     return found | {"of": len(ordered)}
 
 
-def _errors(told: Sequence[Line]) -> dict[str, Any]:
-    there = _counted(f"{line['call']}: {line['error']}" for line in told if line["kind"] == "error")
-    return {"there": there, "here": _counted(f"{one['call']}: {one['why']}" for one in told if _failed(one))}
+def _errors(calls: Sequence[Line]) -> dict[str, Any]:
+    there = _counted(f"{line['call']}: {line['error']}" for line in calls if line["kind"] == "error")
+    return {"there": there, "here": _counted(f"{one['call']}: {one['why']}" for one in calls if _failed(one))}
 
 
 def _failed(line: Line) -> bool:
@@ -179,22 +179,22 @@ def _text(line: Line) -> str:
     return str(line.get("text") or line.get("changes", {}).get("text") or "")
 
 
-def _limits(report: dict[str, Any], told: Sequence[Line], *, lost: bool, unreadable: int) -> list[str]:
+def _limits(report: dict[str, Any], calls: Sequence[Line], *, lost: bool, unreadable: int) -> list[str]:
     """What cannot be said, or not surely, in sentences."""
     writes, reads = report["writes"], report["reads"]
-    left_out = Counter(name for line in told for name in line.get("left_out", ()))
-    untold = sum(1 for line in told if line.get("untold"))
+    left_out = Counter(name for line in calls for name in line.get("left_out", ()))
+    untold = sum(1 for line in calls if line.get("untold"))
     unknown, alike = reads["only_there"].get(UNKNOWN, 0), reads["how"].get("alike", 0)
-    said = [
+    limits = [
         (lost, "Older lines are gone: the log had reached its size. The figures begin where it begins now."),
         (unreadable, f"Lines of the log that cannot be read: {unreadable}."),
         (untold, f"Calls that did not say what the store keeps: {untold}. Their messages were mirrored instead."),
         (unknown, f"Handed out there, and not written while the shadow ran: {unknown}. Bring in the old history."),
         (alike, f"Pairs that are one by nearly the same words, not by what was mirrored: {alike}. Look at them."),
         (reads["cut_lists"], f"Lists that ended at their limit there: {reads['cut_lists']}. None has “only here”."),
-        (reads["not_compared"], f"Not compared: {_told(reads['not_compared'])}."),
-        (left_out, f"Options of the store that nothing here answers to: {_told(left_out)}."),
-        (writes["dropped"], f"Dropped, and neither mirrored nor compared: {_told(writes['dropped'])}."),
+        (reads["not_compared"], f"Not compared: {in_words(reads['not_compared'])}."),
+        (left_out, f"Options of the store that nothing here answers to: {in_words(left_out)}."),
+        (writes["dropped"], f"Dropped, and neither mirrored nor compared: {in_words(writes['dropped'])}."),
         (writes["kept"], f"Deleted there, kept here where other memories rest on the same words: {writes['kept']}."),
         ("messages" in report["mirror"], "Facts drawn from the same messages in other words count as one only if "
          "memplatform says what they were made of."),
@@ -202,10 +202,10 @@ def _limits(report: dict[str, Any], told: Sequence[Line], *, lost: bool, unreada
         (True, "Scores and thresholds: their scales differ. Here is asked without the threshold of the store."),
         (True, "Times: there of the bot's own call, here of calls made afterwards, one after the other."),
     ]  # fmt: skip
-    return [sentence for holds, sentence in said if holds]
+    return [sentence for holds, sentence in limits if holds]
 
 
-def _told(counts: dict[str, int]) -> str:
+def in_words(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} ({times})" for name, times in counts.items())
 
 

@@ -151,7 +151,7 @@ class State:
     def dropped(self) -> dict[str, int]:
         return dict(self._all("SELECT why, times FROM dropped"))
 
-    def told(self, why: str) -> None:
+    def forget_dropped(self, why: str) -> None:
         self._run("DELETE FROM dropped WHERE why = ?", why)
 
     def _run(self, sql: str, *given: Any) -> None:

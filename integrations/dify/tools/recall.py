@@ -13,6 +13,6 @@ class Recall(Tool):
 
     def _invoke(self, tool_parameters: dict[str, Any]) -> Generator[ToolInvokeMessage, None, None]:
         """Ask for it. The conversation itself is Dify's to keep."""
-        known = asked(self, "context", {"message": words(tool_parameters, "message"), "client_history": []}) or {}
-        yield self.create_variable_message("recall_id", known.get("recall_id") or "")
-        yield self.create_text_message(known.get("text") or "")
+        context = asked(self, "context", {"message": words(tool_parameters, "message"), "client_history": []}) or {}
+        yield self.create_variable_message("recall_id", context.get("recall_id") or "")
+        yield self.create_text_message(context.get("text") or "")

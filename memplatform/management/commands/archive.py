@@ -38,8 +38,8 @@ class Command(BaseCommand):
                         self.stdout.write(line)
                     continue
                 counts, wrong = self._counts(word, workspace, tables, options)
-                told = {name: counts[table] for name, table in tables.items()}
-                self.stdout.write(f"{workspace.name}: {command_line.counts_line(told, as_json=False)}")
+                rows = {name: counts[table] for name, table in tables.items()}
+                self.stdout.write(f"{workspace.name}: {command_line.counts_line(rows, as_json=False)}")
                 if wrong:
                     raise CommandError("\n".join(wrong))
         except ArchiveError as problem:

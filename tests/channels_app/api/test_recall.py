@@ -280,9 +280,9 @@ def test_the_log_counts_words_and_does_not_repeat_them(api: Api, caplog: Any, se
         ask(api, "which tea is mine?")
         settings.MEMORY_LOG_CONTENT = True
         ask(api, "which tea is mine?")
-    quiet, told = [record.getMessage() for record in caplog.records if record.name == "memories.recall"]
+    quiet, loud = [record.getMessage() for record in caplog.records if record.name == "memories.recall"]
     assert "memory_recall" in quiet and "'results_count': 1" in quiet and "tea" not in quiet
-    assert "which tea is mine?" in told
+    assert "which tea is mine?" in loud
 
 
 @pytest.mark.thorough

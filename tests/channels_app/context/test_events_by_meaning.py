@@ -179,9 +179,9 @@ def test_it_takes_the_same_statements_however_many_conversations(
     talk: Talk, django_assert_max_num_queries: Counter
 ) -> None:
     def count() -> int:
-        with django_assert_max_num_queries(60) as told:
+        with django_assert_max_num_queries(60) as queries:
             assert events(talk, SALARY, need="off") == ["my salary is 5000"]
-        return len(told)
+        return len(queries)
 
     result = count()
     for n in range(4):

@@ -115,15 +115,15 @@ def test_what_is_struck_or_expired_or_secret_is_not_told(talk: Talk, mine: Scope
 def test_a_day_that_tells_what_a_line_says_tells_it_once(line: str, event: str, talk: Talk, mine: Scope) -> None:
     file(mine, TODAY, f"- {line}\n- {line}\n")
     happened(mine, TODAY, event, "Something else, too.")
-    ((_day, told),) = notes(talk)
-    assert sorted(told) == sorted([line, "Something else, too."])
+    ((_day, text),) = notes(talk)
+    assert sorted(text) == sorted([line, "Something else, too."])
 
 
 def test_a_line_that_stands_in_a_file_and_was_saved_as_a_note_is_told_once(talk: Talk, mine: Scope) -> None:
     file(mine, TODAY, "- Buy stamps\n")
     talk.post("entries", {"scope": USER, "type": "note", "content": "buy stamps", "at": NOW.isoformat()})
-    ((_day, told),) = notes(talk)
-    assert [line.casefold() for line in told] == ["buy stamps"]
+    ((_day, text),) = notes(talk)
+    assert [line.casefold() for line in text] == ["buy stamps"]
 
 
 @pytest.mark.parametrize(

@@ -57,23 +57,23 @@ class World:
     """What was told, by its word."""
 
     talk: Talk
-    told: dict[str, Told] = field(default_factory=dict)
+    secret: dict[str, Told] = field(default_factory=dict)
     pick: random.Random = field(default_factory=lambda: random.Random(3))
 
     def word(self, owner: str, places: set[str], copies: set[str] | None = None) -> str:
-        word = f"zq{len(self.told)}x"
-        self.told[word] = Told(owner, places, copies or set())
+        word = f"zq{len(self.secrets)}x"
+        self.secrets[word] = Told(owner, places, copies or set())
         return word
 
     def may_hear(self, word: str, peer: str, place: str, rule: str) -> bool:
         """The rule, said once more in other words than the product's."""
-        told = self.told[word]
+        secret = self.secrets[word]
         if place not in GROUPS:
-            return told.owner == peer
-        if place in told.copies:
+            return secret.owner == peer
+        if place in secret.copies:
             return True
-        own = told.owner == peer
-        return own and (rule == "all" or (rule == "same_chat" and told.places == {place}))
+        own = secret.owner == peer
+        return own and (rule == "all" or (rule == "same_chat" and secret.places == {place}))
 
 
 def words_in(answer: Any) -> set[str]:

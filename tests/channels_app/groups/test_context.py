@@ -25,8 +25,8 @@ def test_nobody_reads_what_is_not_theirs(world: World, workspace: Workspace) -> 
     with_profiles(world)
     for rule in ("none", "same_chat", "all"):
         workspace.channels.update(group_user_recall=rule)
-        found, told = leaks(world, rule, call="context", token_budget=50_000, limit=50)
-        assert found == [] and len(told) > 100
+        found, allowed = leaks(world, rule, call="context", token_budget=50_000, limit=50)
+        assert found == [] and len(allowed) > 100
 
 
 @pytest.mark.thorough
@@ -36,14 +36,14 @@ def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> Non
     workspace.channels.update(group_sessions="per_member")
     for rule in ("same_chat", "all"):
         workspace.channels.update(group_user_recall=rule)
-        found, told = leaks(world, rule, call="context", token_budget=50_000)
-        assert found == [] and told
+        found, allowed = leaks(world, rule, call="context", token_budget=50_000)
+        assert found == [] and allowed
 
 
 @pytest.mark.thorough
 def test_the_questions_find_a_broken_rule(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with_profiles(world)
     monkeypatch.setattr(eligibility, "audience_filter", lambda query: ([], {}))
-    found, _told = leaks(world, "same_chat", call="context", token_budget=50_000)
+    found, _allowed = leaks(world, "same_chat", call="context", token_budget=50_000)
     assert found and all(place in GROUPS for _word, _peer, place in found)
     assert {peer for peer, _place in everyone()} >= {peer for _word, peer, _place in found}

@@ -31,8 +31,8 @@ def keys(workspace: Workspace) -> dict[str, Talk]:
 
 
 def is_of(world: World, word: str, scope: str) -> bool:
-    told = world.told[word]
-    return scope == user(told.owner) or scope in map(chat, told.copies)
+    secret = world.secrets[word]
+    return scope == user(secret.owner) or scope in map(chat, secret.copies)
 
 
 @pytest.mark.parametrize("path", ["entries", "events"])

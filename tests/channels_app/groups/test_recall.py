@@ -30,14 +30,14 @@ def test_nobody_hears_what_is_not_theirs(world: World, workspace: Workspace) -> 
         workspace.channels.update(group_user_recall=rule)
         found, data[rule] = leaks(world, rule, limit=50, quotas=False, token_budget=20_000)
         assert found == []
-    assert len(data["all"]) > len(world.told) / 3  # and they do hear much of what is
-    own = {word for word, it in world.told.items() if it.places == {"g1"} and not it.copies}
+    assert len(data["all"]) > len(world.secrets) / 3  # and they do hear much of what is
+    own = {word for word, it in world.secrets.items() if it.places == {"g1"} and not it.copies}
     assert own & data["same_chat"]
 
 
 @pytest.mark.thorough
 def test_by_default_nothing_told_in_private_is_told_in_a_group(world: World) -> None:
-    private = {word for word, told in world.told.items() if told.places != {"g1"} and "g1" not in told.copies}
+    private = {word for word, secret in world.secrets.items() if secret.places != {"g1"} and "g1" not in secret.copies}
     for peer, _place in everyone():
         for question in questions():
             assert not private & words_in(asked(world, "recall", peer, "g1", question, limit=50, quotas=False))
@@ -45,7 +45,7 @@ def test_by_default_nothing_told_in_private_is_told_in_a_group(world: World) -> 
 
 @pytest.mark.thorough
 def test_who_explains_tells_no_words_either(world: World) -> None:
-    found, _told = leaks(world, "same_chat", explain=True, limit=50)
+    found, _allowed = leaks(world, "same_chat", explain=True, limit=50)
     assert found == []
 
 
@@ -58,5 +58,5 @@ def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, mo
 @pytest.mark.thorough
 def test_they_find_private_messages_that_were_told_as_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retriever, "_is_private_here", lambda place: False)
-    found, _told = leaks(world, "same_chat")
+    found, _allowed = leaks(world, "same_chat")
     assert found and all(place in GROUPS for _word, _peer, place in found)

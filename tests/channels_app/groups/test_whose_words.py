@@ -28,8 +28,8 @@ def talk(workspace: Workspace) -> Talk:
     return Talk(make_key(workspace))
 
 
-def say(talk: Talk, peer: str, said: str, answer: str = "ok", place: str = "g1", **more: Any) -> None:
-    talk.say(said, answer, address=address(peer, place), **more)
+def say(talk: Talk, peer: str, words: str, answer: str = "ok", place: str = "g1", **more: Any) -> None:
+    talk.say(words, answer, address=address(peer, place), **more)
     worker.drain(now=NOW)
 
 

@@ -26,9 +26,9 @@ def office(workspace: Workspace, api: Api) -> Api:
     return api
 
 
-def say(api: Api, address: dict[str, Any], said: str) -> str:
+def say(api: Api, address: dict[str, Any], words: str) -> str:
     """The key of the memory a turn goes to."""
-    answer = api.post("turns", {"address": address, "user": said, "assistant": "Noted."})
+    answer = api.post("turns", {"address": address, "user": words, "assistant": "Noted."})
     assert answer.status_code == 201, answer.json()
     return str(answer.json()["entries"][0]["scope"])
 

@@ -119,9 +119,9 @@ def test_two_people_who_are_linked_already_are_not_one(office: Api, workspace: W
 
 
 def test_a_linked_turn_takes_no_statement_more(office: Api, workspace: Workspace) -> None:
-    def statements(said: str) -> int:
+    def statements(words: str) -> int:
         with CaptureQueriesContext(connection) as sent:
-            say(office, FROM_TG, said)
+            say(office, FROM_TG, words)
         return len(sent)
 
     alone = statements("We will fly to Lisbon with the blue suitcase")

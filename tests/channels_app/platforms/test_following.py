@@ -119,7 +119,7 @@ def test_a_group_that_moves_to_another_id_keeps_its_memory(
     arrive(connection, bot_api.write(BOB, "@mem_bot when is the hut booked?", group=-100_2))
     work_through()
     assert bot_api.sent[-1]["chat_id"] == "-1002"
-    assert "booked for May" in "".join(model.requests[-1].said[:-1])
+    assert "booked for May" in "".join(model.requests[-1].texts[:-1])
     assert set(Chat.objects.values_list("place", flat=True)) == {str(GROUP)}
 
 

@@ -74,9 +74,9 @@ def test_a_webhook_needs_a_public_address_and_is_set_at_the_platform_with_its_se
     with django_capture_on_commit_callbacks(execute=True):
         connect(owner, workspace, receiving="webhook")
     connection = Connection.objects.get()
-    told = dict(bot_api.calls)["setWebhook"]
-    assert told["url"] == f"https://memory.example/channels/telegram/{connection.uid}"
-    assert told["secret_token"] == secrets.read(connection.secret_name("webhook_secret"), workspace=workspace)
+    webhook = dict(bot_api.calls)["setWebhook"]
+    assert webhook["url"] == f"https://memory.example/channels/telegram/{connection.uid}"
+    assert webhook["secret_token"] == secrets.read(connection.secret_name("webhook_secret"), workspace=workspace)
 
 
 def test_the_same_bot_is_connected_once_and_an_empty_key_keeps_the_one_there_is(

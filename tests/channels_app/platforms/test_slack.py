@@ -124,10 +124,10 @@ def test_what_was_written_in_one_message_is_known_when_the_next_is_answered(
 def test_a_message_that_names_the_bot_comes_as_two_events_and_is_one(
     connection: Connection, web_api: FakeSlack, model: FakeModel
 ) -> None:
-    told = fake.message(ANN, "the walk is on Sunday", group=GROUP)
+    plain = fake.message(ANN, "the walk is on Sunday", group=GROUP)
     asked = fake.message(BOB, f"<@{BOT}> when is the walk?", group=GROUP)
     mention = {name: value for name, value in asked.items() if name != "channel_type"} | {"type": "app_mention"}
-    bodies = [fake.wrapped(event) for event in (told, asked, mention)]
+    bodies = [fake.wrapped(event) for event in (plain, asked, mention)]
     again = [*bodies, *bodies]
     random.Random(3).shuffle(again)
     assert {post(connection, body, **{"X-Slack-Retry-Num": "1"}).status_code for body in again} == {200}

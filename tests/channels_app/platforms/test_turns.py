@@ -75,9 +75,11 @@ def test_what_somebody_tells_the_bot_alone_is_not_in_the_prompt_of_another(
     arrive(connection, bot_api.write(BOB, "@mem_bot what is the door code?", group=GROUP))
     work_through()
     of_bob = [
-        request for request in model.requests if "door code" in request.said[-1] and "Remember" not in request.said[-1]
+        request
+        for request in model.requests
+        if "door code" in request.texts[-1] and "Remember" not in request.texts[-1]
     ]
-    assert len(of_bob) == 2 and not any("my door code" in text for item in of_bob for text in item.said[:-1])
+    assert len(of_bob) == 2 and not any("my door code" in text for item in of_bob for text in item.texts[:-1])
 
 
 def test_a_platform_that_is_busy_gets_the_answer_later_once(

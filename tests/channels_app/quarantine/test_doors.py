@@ -69,7 +69,7 @@ def put_in() -> Quarantined:
     return quarantine.quarantine(affected, reason="poisoned", now=LATER, actor="user:alice")
 
 
-def answers(talk: Talk, known: list[Entry], folder: Path) -> Iterator[tuple[str, str]]:
+def answers(talk: Talk, memories: list[Entry], folder: Path) -> Iterator[tuple[str, str]]:
     """Every door, by name, with what it gives out."""
     scope, event = Scope.objects.get(), message()
     data = {"address": TELEGRAM, "message": "who gets the invoices at the harbour, as I said today?", "need": "off"}
@@ -77,7 +77,7 @@ def answers(talk: Talk, known: list[Entry], folder: Path) -> Iterator[tuple[str,
     yield "context", talk.post("context", data).content.decode()
     for state in ("", "live", "expired", "archived", "superseded", "suppressed", "quarantined"):
         yield f"entries {state}", talk.get("entries", scope=scope.key, **({"state": state} if state else {})).text
-    for entry in known:
+    for entry in memories:
         yield "entry", talk.get(f"entries/{entry.uid}").text
         yield "entry history", talk.get(f"entries/{entry.uid}/history").text
     for batch in Batch.objects.all():
@@ -87,7 +87,7 @@ def answers(talk: Talk, known: list[Entry], folder: Path) -> Iterator[tuple[str,
     yield "message", talk.get(origin()).text
     yield "memory_search", str(tool(talk, "memory_search", query="invoices harbour"))
     wire = {"Authorization": talk._headers["Authorization"].replace("Bearer", "Token"), **clock()}
-    for entry in known:
+    for entry in memories:
         yield "mem0", Client().get(f"/api/mem0/v1/memories/{entry.uid}/", headers=wire).text
     yield "markdown of an export", markdown_of(scope, folder)
 
@@ -143,8 +143,8 @@ def test_what_the_message_is_made_into_again_stays_out_and_what_is_said_elsewher
                 assert (again.outcome, again.reason, again.entry.pk) == (Outcome.SUPPRESSED, entries.QUARANTINED, None)
     clean = fact(scope, poisoned_entries[1].content, "session_events/x/1/event-9")
     assert clean.pk != poisoned_entries[1].pk and clean.is_live()
-    told = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
-    assert daily_events.write([told], now=LATER, actor="extraction") == []
+    again = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
+    assert daily_events.write([again], now=LATER, actor="extraction") == []
     assert retention.redacted_events(message().session) != {}
     assert Entry.objects.filter(quarantined_at__isnull=False).count() == done.entries
 

@@ -83,8 +83,8 @@ def agno():
 
     @tried("delete_all_memories")
     def _():
-        said = tools.delete_all_memories(other)
-        return said.startswith("Successfully") and not every_memory()
+        answer = tools.delete_all_memories(other)
+        return answer.startswith("Successfully") and not every_memory()
 
 
 def mem0_haystack():
@@ -236,14 +236,14 @@ def pipecat_ai():
     @tried("a conversation goes through it")
     async def _():
         tool = {"id": "t1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
-        told = [
+        texts = [
             {"role": "system", "content": "You are a waiter."},
             {"role": "user", "content": "What time is it?"},
             {"role": "assistant", "tool_calls": [tool]},
             {"role": "tool", "tool_call_id": "t1", "content": "noon"},
             {"role": "user", "content": SAID},
         ]
-        await pipecat_conversation(service(), told)
+        await pipecat_conversation(service(), texts)
         for _attempt in range(50):  # it keeps them in the background
             if any(SAID in row["memory"] for row in await service().get_memories()):
                 return True
@@ -291,9 +291,9 @@ def autogen_ext():
             info |= {"structured_output": False, "multiple_system_messages": True}
             chosen = OpenAIChatCompletionClient(model="scripted", base_url=model, api_key="none", model_info=info)
             agent = AssistantAgent("assistant", model_client=chosen, memory=[memory()])
-            said = await agent.run(task=QUESTION)
+            answer = await agent.run(task=QUESTION)
             await chosen.close()
-        return ANSWER in said.messages[-1].content
+        return ANSWER in answer.messages[-1].content
 
     @tried("clear")
     async def _():
@@ -344,8 +344,8 @@ def agent_framework_mem0():
         """Says what it knows."""
 
         async def _inner_get_response(self, *, messages, stream, options, **more):
-            told = "\n".join(message.text for message in messages)
-            words = "It is called Wren." if "called Wren" in told else "I do not know."
+            answers = "\n".join(message.text for message in messages)
+            words = "It is called Wren." if "called Wren" in answers else "I do not know."
             return ChatResponse(messages=[Message("assistant", [words])], response_id="r1")
 
     def agent(**whose):

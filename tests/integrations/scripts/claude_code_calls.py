@@ -32,7 +32,7 @@ def hook(name, who, session, key=KEY, url=URL, **fields):
     return ran.stdout, ran.stderr
 
 
-def known(who, session, words, **more):
+def context_of(who, session, words, **more):
     """What Claude is given before it answers."""
     printed, _log = hook("UserPromptSubmit", who, session, prompt=words, **more)
     if not printed:
@@ -43,7 +43,7 @@ def known(who, session, words, **more):
 
 
 def turn(who, session, words, answer="Noted."):
-    text = known(who, session, words)
+    text = context_of(who, session, words)
     hook("Stop", who, session, stop_hook_active=False, last_assistant_message=answer)
     return text
 
@@ -52,14 +52,14 @@ def turn(who, session, words, answer="Noted."):
 def _():
     who = person()
     turn(who, "s-1", FACT)
-    assert NAME in known(who, "s-2", QUESTION)
+    assert NAME in context_of(who, "s-2", QUESTION)
     assert entries(scope=f"cli:direct_{who}")
 
 
 @scenario("another person does not get it")
 def _():
     turn(person(), "s-1", FACT)
-    assert NAME not in known(person(), "s-1", QUESTION)
+    assert NAME not in context_of(person(), "s-1", QUESTION)
 
 
 @scenario("memory away, and a key that is refused: the hooks say so and stop nothing")
@@ -81,7 +81,7 @@ def _():
         {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash", "input": {}}]}},
     ]
     transcript.write_text("\n".join(map(json.dumps, rows)))
-    known(who, "s", "Which colour has a heron?")
+    context_of(who, "s", "Which colour has a heron?")
     hook("Stop", who, "s", transcript_path=str(transcript))
     assert "grey" in entries("heron", scope=f"cli:direct_{who}")[0]["content"]
 
@@ -89,9 +89,9 @@ def _():
 @scenario("prompts that wait are one turn, a second Stop reports nothing, commands are no prompts")
 def _():
     who = person()
-    known(who, "s", "The kiln is hot.")
-    assert known(who, "s", "/compact now") == ""
-    known(who, "s", "It stands in the kiln room.")
+    context_of(who, "s", "The kiln is hot.")
+    assert context_of(who, "s", "/compact now") == ""
+    context_of(who, "s", "It stands in the kiln room.")
     kept = list((PLACE / "data").glob("*.json"))
     assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
     for _twice in range(2):

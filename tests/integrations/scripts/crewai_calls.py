@@ -81,8 +81,8 @@ def _():
     assert any(row["type"] == "user_explicit" for row in entries(scope=f"web:direct_{who}"))
     for name, there in ((who, True), (person(), False)):
         ran = agent_of(memory_of(name)).kickoff('Please.\nCall search_memory with {"queries": ["boat"]}')
-        told = [message["content"] for message in ran.messages if message["role"] == "tool"]
-        assert (NAME in str(told)) is there, ran.messages
+        results = [message["content"] for message in ran.messages if message["role"] == "tool"]
+        assert (NAME in str(results)) is there, ran.messages
 
 
 @scenario("remember, list_records and forget, of nobody else, and read_only")

@@ -56,27 +56,27 @@ class Daemon:
         asked |= {"app_id": "app-1", "event": "request", "data": {"type": "tool", "user_id": who, **data}}
         self.process.stdin.write(json.dumps(asked).encode() + b"\n")
         self.process.stdin.flush()
-        told = []
+        answers = []
         for line in self.lines():
             if line["event"] == "log":
                 self.log.append(line["data"]["message"])
             if line.get("session_id") != session:
                 continue
             if line["data"]["type"] == "end":
-                return told
+                return answers
             if line["data"]["type"] == "error":
                 raise ValueError(line["data"]["data"])
-            told.append(line["data"]["data"])
+            answers.append(line["data"]["data"])
         raise AssertionError("the plugin ended")
 
     def tool(self, who, tool, conversation="", once="", credentials=None, **parameters):
         named = {"provider": "memplatform", "tool": tool, "credentials": credentials or GOOD}
         data = {"action": "invoke_tool", **named, "tool_parameters": parameters}
-        told = self.asked(who, data, conversation, once)
-        texts = [one["message"]["text"] for one in told if one["type"] == "text"]
+        answers = self.asked(who, data, conversation, once)
+        texts = [one["message"]["text"] for one in answers if one["type"] == "text"]
         values = {
             one["message"]["variable_name"]: one["message"]["variable_value"]
-            for one in told
+            for one in answers
             if one["type"] == "variable"
         }
         return "\n".join(texts), values
@@ -85,8 +85,8 @@ class Daemon:
 daemon = Daemon()
 
 
-def model(known, words):
-    messages = [{"role": "system", "content": known}, {"role": "user", "content": words}]
+def model(context, words):
+    messages = [{"role": "system", "content": context}, {"role": "user", "content": words}]
     answer = httpx.post(f"{MODEL}/chat/completions", json={"model": "scripted", "messages": messages})
     return answer.json()["choices"][0]["message"]["content"]
 
@@ -94,8 +94,8 @@ def model(known, words):
 def turn(who, conversation, words, credentials=None, once=""):
     """A chatflow: Recall, LLM, Remember."""
     at = {"conversation": conversation, "credentials": credentials, "once": once}
-    known, values = daemon.tool(who, "recall", **at, message=words)
-    answer = model(known, words)
+    context, values = daemon.tool(who, "recall", **at, message=words)
+    answer = model(context, words)
     daemon.tool(who, "remember", **at, message=words, answer=answer, recall_id=values["recall_id"])
     return answer
 
@@ -159,8 +159,8 @@ def _():
     ):
         data = {"action": "validate_tool_credentials", "provider": "memplatform", "credentials": credentials}
         try:
-            (told,) = daemon.asked("x", data)
-            assert good and told["result"] is True, told
+            (answer,) = daemon.asked("x", data)
+            assert good and answer["result"] is True, answer
         except ValueError as error:
             assert not good and "does not take them" in str(error) and WRONG_KEY not in str(error), error
 

@@ -86,11 +86,11 @@ async def _():
 @scenario("a session of days ago: its time, and what is there is not told again")
 async def _():
     who, service, then = person(), MemplatformMemoryService(BotMemory(KEY, URL)), time.time() - 3 * 86_400
-    said = (("user", FACT), ("bot", "Noted."), ("user", "My kiln is called Coot."), ("bot", "Good."))
-    events = [event_of(*said[n], f"e-{n // 2}", then + n) for n in range(4)]
+    messages = (("user", FACT), ("bot", "Noted."), ("user", "My kiln is called Coot."), ("bot", "Good."))
+    events = [event_of(*messages[n], f"e-{n // 2}", then + n) for n in range(4)]
     service.bot.after(who, FACT, "Noted.", "1")
     await service.add_session_to_memory(Session(id="1", app_name=APP, user_id=who, events=events))
-    assert history(who, "1") == [words for _author, words in said]
+    assert history(who, "1") == [words for _author, words in messages]
     other = person()
     await service.add_session_to_memory(Session(id="1", app_name=APP, user_id=other, events=events[2:]))
     (row,) = entries("Coot", scope=f"web:direct_{other}")

@@ -15,8 +15,8 @@ from trial import DOWN, FACT, KEY, NAME, QUESTION, URL, WRONG_KEY, done, entries
 def turn(who, chat, words, key=KEY, url=URL):
     memory = BotMemory(key, url)
     history, retriever = MemplatformHistory(memory, who, chat), MemplatformRetriever(memory=memory, person=who)
-    known = SystemMessage("\n".join(row.page_content for row in retriever.invoke(words)))
-    answer = ChatOpenAI(model="scripted").invoke([known, *history.messages, HumanMessage(words)])
+    context = SystemMessage("\n".join(row.page_content for row in retriever.invoke(words)))
+    answer = ChatOpenAI(model="scripted").invoke([context, *history.messages, HumanMessage(words)])
     history.add_messages([HumanMessage(words), answer])
     return answer.text
 

@@ -20,9 +20,9 @@ def graph_of(store):
 
     def answer(state: MessagesState, runtime: Runtime[dict]):
         place, words = (runtime.context["person"], "memories"), state["messages"][-1].content
-        known = "\n".join(item.value["text"] for item in runtime.store.search(place, query=words))
+        context = "\n".join(item.value["text"] for item in runtime.store.search(place, query=words))
         runtime.store.put(place, str(hash(words)), {"text": words})
-        return {"messages": [model.invoke([("system", known), *state["messages"]])]}
+        return {"messages": [model.invoke([("system", context), *state["messages"]])]}
 
     return (
         StateGraph(MessagesState, context_schema=dict).add_node(answer).add_edge(START, "answer").compile(store=store)

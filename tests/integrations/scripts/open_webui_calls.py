@@ -44,8 +44,8 @@ async def run(kind, body, who, about, valves):
     request = types.SimpleNamespace(app=app, state=types.SimpleNamespace())
     function = await function_of(valves)
     params = {"__user__": {"id": who, "name": who}, "__metadata__": about, "__request__": request}
-    told, _flags = await process_filter_functions(request, None, [function], kind, body, params)
-    return told
+    body_after, _flags = await process_filter_functions(request, None, [function], kind, body, params)
+    return body_after
 
 
 async def turn(who, chat, words, valves=GOOD, before=(), **about):
@@ -59,8 +59,8 @@ async def turn(who, chat, words, valves=GOOD, before=(), **about):
     body = {"chat_id": chat, "id": about["message_id"], "model": "scripted"}
     rows = [{"id": f"m-{n}", **message} for n, message in enumerate(messages)]
     rows.append({"id": about["message_id"], "role": "assistant", "content": text})
-    told = await run("outlet", {**body, "messages": rows}, who, about, valves)
-    assert told["messages"] == rows, "what is shown and stored is as it was"
+    body_after = await run("outlet", {**body, "messages": rows}, who, about, valves)
+    assert body_after["messages"] == rows, "what is shown and stored is as it was"
     return text
 
 
@@ -109,8 +109,8 @@ async def _():
         {"role": "assistant", "content": "I see."},
     ]
     body = {"messages": [*before, {"role": "user", "content": QUESTION}]}
-    told = await run("inlet", body, who, {"chat_id": "c-2", "message_id": "m"}, GOOD)
-    first, *rest = told["messages"]
+    body_after = await run("inlet", body, who, {"chat_id": "c-2", "message_id": "m"}, GOOD)
+    first, *rest = body_after["messages"]
     assert first["content"].startswith("Be brief.") and NAME in first["content"] and rest == body["messages"][1:]
     assert body["messages"][0]["content"] == "Be brief."
 
@@ -130,8 +130,8 @@ async def _():
     made, *_rest = await load_function_module_by_id("memory", CODE)
     made.valves = made.Valves(**GOOD)
     user = {"id": who, "valves": made.UserValves(is_on=False)}
-    about, said = {"chat_id": "c-1", "message_id": "m-1"}, {"role": "user", "content": FACT}
-    body = {"messages": [said, {"role": "assistant", "content": "Noted."}], "id": "m-1", "chat_id": "c-1"}
+    about, message = {"chat_id": "c-1", "message_id": "m-1"}, {"role": "user", "content": FACT}
+    body = {"messages": [message, {"role": "assistant", "content": "Noted."}], "id": "m-1", "chat_id": "c-1"}
     assert await made.outlet(body, __user__=user, __metadata__=about) == body
     assert not kept(who)
     user["valves"] = made.UserValves()

@@ -93,8 +93,8 @@ def furnish(workspace: Workspace, word: str) -> House:
     api = Api(make_key(workspace, name=f"bot-{word}", label=f"key-{word}"))
     address = {**TELEGRAM, "account": word, "peer": f"peer-{word}", "chat": f"chat-{word}"}
     for said_it in (f"I like {word} with tea", f"My neighbour planted a {word} tree"):
-        said = api.post("turns", {"address": address, "user": said_it, "assistant": "Noted."})
-        assert said.status_code == 201, said.json()
+        turn = api.post("turns", {"address": address, "user": said_it, "assistant": "Noted."})
+        assert turn.status_code == 201, turn.json()
     asked = api.post("recall", {"address": address, "message": f"what do I drink with {word}?"})
     assert asked.status_code == 200, asked.json()
     first, second = Entry.objects.filter(workspace=workspace).order_by("pk")
@@ -102,10 +102,10 @@ def furnish(workspace: Workspace, word: str) -> House:
     Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
     bulk_actions.apply_action([second], bulk_actions.expire(), now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
-    told = EventDraft(
+    draft = EventDraft(
         scope=first.scope, local_date=NOW.date(), content=f"bought {word}", origins=("session_events/s/1/event-1",)
     )
-    daily_events.write([told], now=NOW, actor=f"user:{word}")
+    daily_events.write([draft], now=NOW, actor=f"user:{word}")
     Channel.objects.filter(workspace=workspace).update(label=f"channel-{word}")
     refuse(workspace, f"refused {word}", quote=f"quoted {word}", scope=first.scope, at=timezone.now())
     Evidence.objects.create(

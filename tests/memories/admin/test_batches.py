@@ -39,8 +39,8 @@ def in_use(scope: Scope) -> set[str]:
 
 @pytest.fixture
 def entries(mine: House) -> list[Entry]:
-    said = ("the port of staging is 8080", "我家的猫叫年糕", "the deploy runs on Fridays", "tea is better than coffee")
-    return [remember(mine.scope, text) for text in said]
+    texts = ("the port of staging is 8080", "我家的猫叫年糕", "the deploy runs on Fridays", "tea is better than coffee")
+    return [remember(mine.scope, text) for text in texts]
 
 
 @pytest.fixture

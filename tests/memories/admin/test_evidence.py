@@ -70,9 +70,9 @@ def test_what_people_wrote_has_no_place_for_words(alice: Client, api: Api) -> No
 def test_facts_are_found_by_how_well_they_are_borne_out(alice: Client, scope: Scope) -> None:
     fact_of_model(scope, "Sam is allergic to nuts.", "nuts make me ill")
     fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=3), verification=Verification.VERIFIED)
-    for verification, told in (("quoted", "Sam is allergic to nuts."), ("verified", "Sam plays go.")):
+    for verification, content in (("quoted", "Sam is allergic to nuts."), ("verified", "Sam plays go.")):
         listed = page(alice, "entry_changelist", verification=verification).context["cl"].result_list
-        assert [entry.content for entry in listed] == [told]
+        assert [entry.content for entry in listed] == [content]
     assert not page(alice, "entry_changelist", verification="none").context["cl"].result_list
 
 

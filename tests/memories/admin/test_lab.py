@@ -98,9 +98,9 @@ def test_a_credential_is_masked_also_in_the_context_and_revealed_on_its_own_page
 
 def test_a_page_costs_the_same_however_much_is_remembered(alice: Client, mine: House) -> None:
     def statements() -> int:
-        with CaptureQueriesContext(connection) as told:
+        with CaptureQueriesContext(connection) as queries:
             ask(alice, mine)
-        return len(told)
+        return len(queries)
 
     ask(alice, mine)
     few = statements()

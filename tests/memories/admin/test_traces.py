@@ -89,7 +89,7 @@ def test_an_edited_memory_stands_there_as_it_was_served(alice: Client, mine: Hou
     assert (line.then.words, line.then.version, line.then.is_reworded) == (was, version, True)
     words = shown.content.decode()
     assert "reworded since" in words and was in html.unescape(words)
-    assert "".join(told for sign, told in line.wording if sign != "-") == "I like tea without anything"
+    assert "".join(piece for sign, piece in line.wording if sign != "-") == "I like tea without anything"
     assert f"{reverse('admin:memories_entry_history', args=[first])}#v{version}" in words
     assert f'id="v{version}"' in alice.get(reverse("admin:memories_entry_history", args=[first])).content.decode()
 

@@ -20,9 +20,9 @@ ADDRESS = "https://receiver.example/hooks?token=shh"
 
 
 def add(client: Client, house: House, url: str = ADDRESS, **more: Any) -> Any:
-    told = {"workspace": house.workspace.pk, "url": url, "events": ["memory.created"], "format": "memplatform"}
-    told["is_enabled"] = "on"
-    return client.post(reverse("admin:memories_webhook_add"), told | more)
+    columns = {"workspace": house.workspace.pk, "url": url, "events": ["memory.created"], "format": "memplatform"}
+    columns["is_enabled"] = "on"
+    return client.post(reverse("admin:memories_webhook_add"), columns | more)
 
 
 def test_a_secret_is_shown_once_and_stored_encrypted(alice: Client, mine: House) -> None:
@@ -78,10 +78,10 @@ def test_a_test_is_sent_and_what_failed_is_sent_again(alice: Client, mine: House
     WebhookDelivery.objects.update(state="failed", error="timeout", attempts=9)
     page = alice.get(reverse("admin:memories_webhookdelivery_change", args=[delivery.pk])).content.decode()
     assert "did not answer in time" in page
-    told = WebhookDelivery.objects.create(
+    failed = WebhookDelivery.objects.create(
         workspace=mine.workspace, webhook=webhook, event="memory.created", row_id=mine.entry.pk, at=NOW, queued_at=NOW
     )
-    page = alice.get(reverse("admin:memories_webhookdelivery_change", args=[told.pk])).content.decode()
+    page = alice.get(reverse("admin:memories_webhookdelivery_change", args=[failed.pk])).content.decode()
     assert reverse("admin:memories_entry_change", args=[mine.entry.pk]) in page
     chosen = {"action": "send_chosen_again", "_selected_action": [delivery.pk], "confirmed": "yes"}
     alice.post(reverse("admin:memories_webhookdelivery_changelist"), chosen)

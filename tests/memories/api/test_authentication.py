@@ -117,15 +117,15 @@ def test_the_same_scope_key_in_two_workspaces_is_two_memories(workspace: Workspa
     ours, theirs = Api(make_key(workspace)), Api(make_key(stranger))
     ours.post("turns", {"address": TELEGRAM, "user": "my door code is 4711", "assistant": "ok"})
     theirs.post("turns", {"address": TELEGRAM, "user": "my door code is 9000", "assistant": "ok"})
-    for bot, said in ((ours, "4711"), (theirs, "9000")):
+    for bot, code in ((ours, "4711"), (theirs, "9000")):
         for where in ({"address": TELEGRAM}, {"scope": "telegram:direct_u42"}):
             answer = bot.post("recall", {**where, "message": "what is my door code?", "explain": True})
             contents = [memory["content"] for memory in answer.json()["memories"]]
-            assert {text.rpartition(" ")[2] for text in contents if "[secret]" not in text} == {said}
+            assert {text.rpartition(" ")[2] for text in contents if "[secret]" not in text} == {code}
             assert answer.json()["left_out"] == []
         listed = bot.get("entries", q="door").json()["results"]
         assert len(listed) == 2  # what was said without the code, and the code for its owner
-        assert [said in row["content"] for row in listed if "[secret]" not in row["content"]] == [True]
+        assert [code in row["content"] for row in listed if "[secret]" not in row["content"]] == [True]
     assert RecallTrace.objects.filter(workspace=workspace).count() == 2
 
 

@@ -92,10 +92,10 @@ def test_resolving_a_chat_does_not_tell_whose_it_is(api: Api, narrow: Api) -> No
 def test_no_call_tells_a_known_chat_from_an_unknown_one(api: Api, narrow: Api, route: str) -> None:
     api.post("turns", {"address": {**CHAT_ALONE, "peer": "u42"}, "user": "hello", "assistant": "hi"})
     words = {"message": "hi"} if route in ("recall", "context") else {"user": "hi"} if route == "turns" else {}
-    known, unknown = (
+    existing, unknown = (
         narrow.post(route, {"address": {**CHAT_ALONE, "chat": chat}, **words}) for chat in ("c1", "never-heard-of")
     )
-    assert (known.status_code, known.json()) == (unknown.status_code, unknown.json())
+    assert (existing.status_code, existing.json()) == (unknown.status_code, unknown.json())
 
 
 @pytest.mark.parametrize("address", [TELEGRAM, GROUP], ids=["direct", "group"])

@@ -152,8 +152,8 @@ def test_what_fits_the_description_is_refused_for_no_shape(
         if "key" in case.path_parameters:
             case.path_parameters["key"] = rows["sessions"]
         answer = case.call(headers={"Authorization": f"Bearer {token}"})
-        told = [error["detail"] for error in answer.json()["errors"]] if answer.status_code == 400 else []
-        assert all(map(UNSAYABLE.search, told)), (told, case.body)
+        details = [error["detail"] for error in answer.json()["errors"]] if answer.status_code == 400 else []
+        assert all(map(UNSAYABLE.search, details)), (details, case.body)
 
     ask()
 

@@ -53,8 +53,8 @@ def test_a_day_says_the_least_trusted_of_what_rests_on_its_messages(api: Api) ->
     asked = Entry.objects.get(type="chat_turn")
     tell(asked.scope, "asked about the fair", origins=tuple(asked.origins))
     tell(asked.scope, "nothing else", origins=("session_events/x/1/event-1",))
-    told = {event["content"]: event["trust"] for event in api.get("events").json()["results"]}
-    assert told == {"asked about the fair": "tool", "nothing else": None}
+    trust_of = {event["content"]: event["trust"] for event in api.get("events").json()["results"]}
+    assert trust_of == {"asked about the fair": "tool", "nothing else": None}
 
 
 def test_the_latest_day_comes_first_and_days_narrow_the_list(api: Api, scope: Scope) -> None:

@@ -44,9 +44,9 @@ def test_no_more_of_a_message_is_searched_than_set(api: Api, monkeypatch: pytest
     lengths: list[int] = []
     terms = query.text.terms
 
-    def counted(said: str) -> object:
-        lengths.append(len(said))
-        return terms(said)
+    def counted(words: str) -> object:
+        lengths.append(len(words))
+        return terms(words)
 
     monkeypatch.setattr(query.text, "terms", counted)
     api.post("recall", {"address": TELEGRAM, "message": LONG["ten thousand words"], "need": "off"})

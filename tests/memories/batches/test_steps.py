@@ -101,13 +101,13 @@ def test_what_is_read_is_what_was_planned(scope: Scope) -> None:
     plan = planned(scope, rows)
     read = [steps.step_of(change) for change in plan.changes.order_by("position")]
     assert [item.as_json() for item in read] == [row.step.as_json() for row in rows]
-    made, merged, edited, restored, told = read
+    made, merged, edited, restored, tell = read
     assert isinstance(made, CreateStep)
     assert made.draft.in_scope(scope) == make_draft(scope, SUBJECTS[1], slots={"env": "prod"}, origins=("m1",))
     assert isinstance(merged, MergeStep) and merged.into.position == 1
     assert isinstance(edited, EditStep) and edited.values == {"pinned": True}
     assert isinstance(restored, RestoreStep) and restored.term is not None
-    assert isinstance(told, EventStep) and told.event(scope) == day
+    assert isinstance(tell, EventStep) and tell.event(scope) == day
     assert not isinstance(read[0], UndoStep)
 
 

@@ -198,13 +198,13 @@ def test_its_owner_is_answered_with_it_in_whatever_words_it_was_told(
 
 
 def test_of_several_of_a_kind_that_no_word_tells_apart_the_best_few_are_served(api: Api) -> None:
-    for value, told in {
+    for value, words in {
         "4411": "the gate opens with 4411",
         "5522": "punch in 5522 at the shed door",
         "6633": "the alarm is disarmed with 6633",
         "plum88": "the wifi password is plum88",
     }.items():
-        say(api, told)
+        say(api, words)
         assert value in ask(api, "what are my codes and passwords?")
     served = [value for value in ("4411", "5522", "6633", "plum88") if value in ask(api, "which code is it?")]
     assert len(served) == 2 and "plum88" not in served

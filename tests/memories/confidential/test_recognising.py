@@ -10,10 +10,10 @@ from memories.recall import gate
 from tests.memories.confidential.texts import INNOCENT, SECRETS, Told
 
 
-@pytest.mark.parametrize("told", SECRETS, ids=lambda told: told.text[:40])
-def test_a_secret_is_recognised_and_its_own_question_asks_for_it(told: Told) -> None:
-    assert told.secret not in mask(told.text)
-    assert {secret.kind for secret in find_secrets(told.text)} & asked_kinds(told.question)
+@pytest.mark.parametrize("case", SECRETS, ids=lambda case: case.text[:40])
+def test_a_secret_is_recognised_and_its_own_question_asks_for_it(case: Told) -> None:
+    assert case.secret not in mask(case.text)
+    assert {secret.kind for secret in find_secrets(case.text)} & asked_kinds(case.question)
 
 
 @pytest.mark.parametrize("text", INNOCENT)
@@ -99,9 +99,9 @@ def test_a_question_what_such_a_thing_is_needs_no_memory(question: str) -> None:
 
 @pytest.mark.parametrize("repeated", ["代码", "?key=", "code, ", "token="])
 def test_a_text_full_of_words_for_secrets_is_read_in_a_moment(repeated: str) -> None:
-    said = (repeated * 40_000)[:40_000]
+    text = (repeated * 40_000)[:40_000]
     begun = time.thread_time()
-    find_secrets(said)
+    find_secrets(text)
     assert time.thread_time() - begun < 2  # a tenth of it on an idle machine
 
 

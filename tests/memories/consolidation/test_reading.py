@@ -20,7 +20,7 @@ SAID = {
     "m2": "We moved to Hangzhou in 2019 with our two cats.",
     "m3": "我对海鲜过敏，喜欢喝绿茶。",
 }
-SOURCES = Sources({pk: {"speaker": "Sam", "on": "2026-03-01", "text": said} for pk, said in SAID.items()}, {"Sam"})
+SOURCES = Sources({pk: {"speaker": "Sam", "on": "2026-03-01", "text": words} for pk, words in SAID.items()}, {"Sam"})
 CLAIMS = [
     Claim("Sam is allergic to nuts.", [("m1", "nuts make me swell up")]),
     Claim("Sam moved to Hangzhou in 2019.", [("m2", "moved to Hangzhou in 2019")]),
@@ -117,7 +117,7 @@ def test_a_reader_that_believes_everything_is_not_believed(read: Any, model: Fak
 def test_one_decoy_it_falls_for_is_enough(read: Any, model: FakeModel) -> None:
     def nearly_honest(asked: Asked) -> Any:
         decoy = next(item for item in asked_about(asked) if item not in STATED)
-        return verdicts(asked, lambda said: "entailed" if said in STATED or said == decoy else "not_stated")
+        return verdicts(asked, lambda words: "entailed" if words in STATED or words == decoy else "not_stated")
 
     model.reader = nearly_honest
     result = read()
@@ -134,7 +134,7 @@ def test_whoever_offers_a_statement_with_its_opposites_leaves_room_for_a_decoy(r
 
 def test_a_claim_it_does_not_name_stays_unsure(read: Any, model: FakeModel) -> None:
     def silent(asked: Asked) -> Any:
-        answer = verdicts(asked, lambda said: "entailed" if said in STATED else "not_stated")
+        answer = verdicts(asked, lambda words: "entailed" if words in STATED else "not_stated")
         silenced = {claim["id"] for claim in asked.data["claims"] if "cats" in claim["statement"]}
         return {"verdicts": [verdict for verdict in answer["verdicts"] if verdict["id"] not in silenced]}
 
@@ -183,4 +183,4 @@ def test_it_is_asked_in_the_language_of_the_workspace(
 ) -> None:
     workspace.language = language
     read()
-    assert ("核对" in model.readings[0].said[0]) == (language == "zh-hans")
+    assert ("核对" in model.readings[0].texts[0]) == (language == "zh-hans")

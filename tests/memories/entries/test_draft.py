@@ -16,7 +16,7 @@ USER = Scope(key="telegram:direct_u42", kind=ScopeKind.USER)
 CHAT = Scope(key="telegram:mybot:group_g1", kind=ScopeKind.CHAT)
 
 
-def draft(**told: Any) -> Draft:
+def draft(**columns: Any) -> Draft:
     data: dict[str, Any] = {
         "scope": USER,
         "type": EntryType.USER_EXPLICIT,
@@ -24,7 +24,7 @@ def draft(**told: Any) -> Draft:
         "source": Source.TOOL,
         "at": NOW,
     }
-    return Draft(**(data | told))
+    return Draft(**(data | columns))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.memories.llm.fake_server import Asked, FakeModel, credulous, verdicts
 
 pytestmark = pytest.mark.django_db
 CONVERSATIONS = json.loads((Path(model_check.__file__).parent / "data" / "model_check.json").read_text("utf-8"))
-TRUE = {said for one in CONVERSATIONS for said in one["true"]}
+TRUE = {statement for one in CONVERSATIONS for statement in one["true"]}
 
 
 def check(*arguments: str) -> str:
@@ -25,7 +25,7 @@ def check(*arguments: str) -> str:
 
 
 def careful(asked: Asked) -> Any:
-    return verdicts(asked, lambda said: "entailed" if said in TRUE else "not_stated")
+    return verdicts(asked, lambda statement: "entailed" if statement in TRUE else "not_stated")
 
 
 def test_a_model_that_quotes_and_reads_well_will_do(model: FakeModel) -> None:

@@ -22,7 +22,7 @@ ROWS = [
 ]
 
 
-def said(path: Path, *arguments: str) -> str:
+def output_of(path: Path, *arguments: str) -> str:
     out = io.StringIO()
     call_command("import", str(path), "--into", KEY, "--now", NOW.isoformat(), *arguments, stdout=out)
     return out.getvalue()
@@ -36,7 +36,7 @@ def path(tmp_path: Path, workspace: Workspace) -> Path:
 
 
 def test_before_it_writes_it_says_how_much_of_it_is_new_secret_and_in_which_languages(path: Path) -> None:
-    shown = said(path)
+    shown = output_of(path)
     before, after = shown.index("It would bring"), shown.index("Memories written")
     assert before < after
     assert "It would bring 4 memories and 0 daily events; 1 are there already." in shown
@@ -44,24 +44,24 @@ def test_before_it_writes_it_says_how_much_of_it_is_new_secret_and_in_which_lang
 
 
 def test_it_asks_memory_before_and_after_what_the_import_says(path: Path) -> None:
-    shown = said(path)
+    shown = output_of(path)
     assert "Of 4 questions made from it, 0 were answered by it before and 4 are now; 100 %" in shown, shown
     path.write_text(json.dumps([{"memory": "Bob repairs bicycles in Braga"}]))
-    score = json.loads(said(path, "--json"))["score"]
+    score = json.loads(output_of(path, "--json"))["score"]
     assert score == {
         "before": {"memories": 4, "duplicates": 0, "found": 0},
         "after": {"memories": 5, "duplicates": 0, "found": 1},
         "asked": 1,
         "still_served": 1.0,
     }
-    assert "score" not in json.loads(said(path, "--json", "--no-score"))
+    assert "score" not in json.loads(output_of(path, "--json", "--no-score"))
 
 
 def test_a_dry_run_says_the_same_as_data_and_writes_nothing(path: Path) -> None:
-    tried = json.loads(said(path, "--dry-run", "--json"))
+    tried = json.loads(output_of(path, "--dry-run", "--json"))
     assert (tried["facts"], tried["already"], tried["secrets"]) == (4, 1, 1)
     assert tried["languages"] == {"en": 2, "zh": 1, "other": 1}
-    assert "Of these, 1 hold secrets. Languages: en 2, zh 1, other 1." in said(path, "--dry-run")
+    assert "Of these, 1 hold secrets. Languages: en 2, zh 1, other 1." in output_of(path, "--dry-run")
     assert not Scope.objects.exists()
 
 
@@ -69,9 +69,9 @@ def test_on_a_terminal_nothing_is_written_until_somebody_says_yes(path: Path, mo
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda _question: "n")
     with pytest.raises(CommandError, match="Nothing was written"):
-        said(path)
+        output_of(path)
     assert not (Scope.objects.exists() or Entry.objects.exists() or Batch.objects.exists())
-    assert "Memories written: 4" in said(path, "--yes")
+    assert "Memories written: 4" in output_of(path, "--yes")
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ def remember(scope: Scope, *contents: str, days_ago: float = 40, **kwargs: Any) 
     kwargs = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE} | kwargs
     kwargs["slots"] = {"sender_id": "u42"} | kwargs.get("slots", {})
     drafts = [make_draft(scope, content, at=stated, **kwargs) for content in contents]
-    told = [answer.entry for answer in entries.remember_many(drafts, now=stated, actor="test")]
-    Entry.objects.filter(pk__in=[entry.pk for entry in told]).update(read_at=stated)
-    for entry in told:
+    made = [answer.entry for answer in entries.remember_many(drafts, now=stated, actor="test")]
+    Entry.objects.filter(pk__in=[entry.pk for entry in made]).update(read_at=stated)
+    for entry in made:
         entry.read_at = stated
-    return told
+    return made
 
 
 def expire(workspace: Workspace, run: str = "expire:1:2026-03-01", **kwargs: Any) -> dict[str, int]:

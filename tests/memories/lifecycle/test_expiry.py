@@ -98,9 +98,9 @@ def test_it_is_soft_recorded_and_bundled_by_scope(workspace: Workspace, scope: S
     )
     change = BatchChange.objects.get(batch=batch)
     assert (change.verb, change.entry_id, change.expected_version, change.state) == ("expire", first.pk, 1, "applied")
-    told = Change.objects.get(row_id=first.pk, table_name="memories_entry", op="U")
-    assert (told.actor, told.batch_id, told.run) == ("job:expire", batch.pk, "expire:1:2026-03-01")
-    assert told.old["expired_at"] is None
+    recorded = Change.objects.get(row_id=first.pk, table_name="memories_entry", op="U")
+    assert (recorded.actor, recorded.batch_id, recorded.run) == ("job:expire", batch.pk, "expire:1:2026-03-01")
+    assert recorded.old["expired_at"] is None
     first.refresh_from_db()
     assert (first.expired_at, first.version, first.content) == (NOW, 2, "the extraction batch came on Tuesday")
 

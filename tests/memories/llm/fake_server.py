@@ -39,13 +39,13 @@ class Asked:
         return str(self.body.get("response_format", {}).get("type", "text"))
 
     @property
-    def said(self) -> list[str]:
+    def texts(self) -> list[str]:
         return [message["content"] for message in self.body["messages"]]
 
     @property
     def data(self) -> Any:
         """What stands between the marks of the second message."""
-        result = re.search(r"<data>\n(.*)\n</data>", "".join(self.said[1:2]), re.DOTALL)
+        result = re.search(r"<data>\n(.*)\n</data>", "".join(self.texts[1:2]), re.DOTALL)
         return json.loads(result.group(1)) if result else None
 
     @property
@@ -55,7 +55,7 @@ class Asked:
 
     @property
     def tokens(self) -> int:
-        return sum(map(count_tokens, self.said))
+        return sum(map(count_tokens, self.texts))
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,13 @@ class FakeModel:
             self.asked_at_once += 1
             self.most_at_once = max(self.most_at_once, self.asked_at_once)
             fails = self._chance.random() < self.error_rate
-            told = self._refusal(asked) or (Reply(status=500) if fails else None)
-            said = told or (self.reader if is_reading else self.script.pop(0) if self.script else self.otherwise)
-        said = said(asked) if callable(said) else said
+            refusal = self._refusal(asked) or (Reply(status=500) if fails else None)
+            content = refusal or (self.reader if is_reading else self.script.pop(0) if self.script else self.otherwise)
+        content = content(asked) if callable(content) else content
         if not is_reading:
             self.offered.update(_texts(_facts_of(asked.data)))
-        self.offered.update(_texts(said))
-        reply = said if isinstance(said, Reply) else Reply(said)
+        self.offered.update(_texts(content))
+        reply = content if isinstance(content, Reply) else Reply(content)
         time.sleep(reply.seconds or self.seconds)
         return reply
 
@@ -142,8 +142,8 @@ class FakeModel:
 
         `verdicts` overrules it. Decoys were never offered.
         """
-        known = set(self.offered)  # others are answered meanwhile
-        offered = known.union(*map(spoken_sentences, known))
+        offered_before = set(self.offered)  # others are answered meanwhile
+        offered = offered_before.union(*map(spoken_sentences, offered_before))
         result = json.dumps(asked.data["sources"], ensure_ascii=False).casefold()
 
         def verdict(statement: str) -> str:

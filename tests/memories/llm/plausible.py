@@ -13,7 +13,7 @@ def plausible(asked: Any) -> dict[str, Any]:
         if "id" not in messages[-1]:
             return {"summary": result[:1_500]}
         facts = [_fact(message) for message in messages if message.get("role") == "user"]
-        return {"facts": facts[:50], "summary": _told(messages)}
+        return {"facts": facts[:50], "summary": _shown(messages)}
     if days := data.get("days"):
         return {"facts": [_drawn(day) for day in days][:50]}
     if notes := data.get("notes"):
@@ -25,23 +25,23 @@ def plausible(asked: Any) -> dict[str, Any]:
     return {"summary": " ".join(map(str, data.values()))[:100] or "nothing"}
 
 
-def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
+def _shown(messages: list[dict[str, Any]], limit: int = 200) -> str:
     """As many of the messages as there is room for, each as a sentence."""
-    told = ""
+    shown = ""
     for message in messages:
         result = " ".join(str(message.get("content", "")).split())
-        longer = f"{told} {result if result[-1:] in '.!?。！？' else result + '.'}".strip()
+        longer = f"{shown} {result if result[-1:] in '.!?。！？' else result + '.'}".strip()
         if len(longer) > limit:
             break
-        told = longer
-    return told
+        shown = longer
+    return shown
 
 
 def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     """What the people said is worth remembering, as they said it."""
-    said = [message for message in messages if message["role"] == "user"]
-    result = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
-    facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
+    of_user = [message for message in messages if message["role"] == "user"]
+    result = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in of_user)])
+    facts = [_fact({**message, "id": message["position"]}) for message in of_user[:30]]
     quoted = [fact.pop("quote") for fact in facts]
     candidates = [
         {**fact, "rests_on": [quote["message"] for quote in quotes], "quote": [quote["text"] for quote in quotes]}
@@ -52,9 +52,9 @@ def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _fact(message: dict[str, Any]) -> dict[str, Any]:
     whole = " ".join(str(message.get("content", "")).split()[:40])
-    said = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
+    quote = whole if len(whole) <= 90 else whole[:90].rsplit(" ", 1)[0]
     labels = {"project": "_global", "topic": "_general", "category": "event", "importance": 0.5}
-    return {"content": said or "…", **labels, "quote": [{"message": message["id"], "text": said or "…"}]}
+    return {"content": quote or "…", **labels, "quote": [{"message": message["id"], "text": quote or "…"}]}
 
 
 def _drawn(day: dict[str, Any]) -> dict[str, Any]:

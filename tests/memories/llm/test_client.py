@@ -160,7 +160,7 @@ def test_a_server_that_knows_no_schema_is_asked_in_poorer_words(
     assert [request.form for request in model.requests] == ["json_schema", "json_object", "json_object", "text"]
     beside = ["schema" in request.body.get("response_format", {}) for request in model.requests]
     assert beside == [False, True, False, False]  # some servers take it beside a JSON object
-    assert '"additionalProperties": false' in model.requests[-1].said[0]
+    assert '"additionalProperties": false' in model.requests[-1].texts[0]
     extract(workspace, now)
     assert [request.form for request in model.requests[4:]] == ["text"]  # remembered
     assert (Spend.objects.get().calls, Spend.objects.get().failures) == (2, 0)

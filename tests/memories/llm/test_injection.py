@@ -43,7 +43,7 @@ def obeys(order: str, answer: dict[str, Any]) -> Any:
     """A model that follows the order if it can read it, wherever it stands."""
 
     def reply(asked: Asked) -> dict[str, Any]:
-        assert order not in asked.said[0]  # our words hold nothing of theirs
+        assert order not in asked.texts[0]  # our words hold nothing of theirs
         assert order in json.dumps(asked.data, ensure_ascii=False)
         return answer
 

@@ -51,17 +51,17 @@ def test_a_day_counts_what_is_reserved_and_a_month_adds_up(
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "sentences"),
     [("en", ["Summaries of conversations", "an older one"]), ("zh-hans", ["对话摘要", "an older one"])],
 )
 def test_a_purpose_is_told_in_the_readers_language(
-    language: str, said: list[str], alice: Client, workspace: Workspace
+    language: str, sentences: list[str], alice: Client, workspace: Workspace
 ) -> None:
     rows = [spend(workspace, purpose, calls=1) for purpose in ("session_summary", "an older one")]
     pages = [reverse(SPEND), *(reverse("admin:memories_spend_change", args=[row.pk]) for row in rows)]
     every, *each = (alice.get(page, headers={"Accept-Language": language}).content.decode() for page in pages)
-    assert all(every.count(words) == 2 for words in said)  # in the list, and in the sums of the month
-    assert all(words in page for words, page in zip(said, each, strict=True))
+    assert all(every.count(words) == 2 for words in sentences)  # in the list, and in the sums of the month
+    assert all(words in page for words, page in zip(sentences, each, strict=True))
     assert "session_summary" not in every
 
 

@@ -59,7 +59,7 @@ def test_a_statement_that_failed_does_not_put_the_database_away(error: Exception
 def test_while_it_is_away_it_is_asked_once_a_second_by_one_thread(monkeypatch: Any) -> None:
     results: list[float] = []
 
-    def refuse(**_told: Any) -> Any:
+    def refuse(**_options: Any) -> Any:
         results.append(time.monotonic())
         time.sleep(0.1)
         raise psycopg.OperationalError("connection refused")
@@ -93,10 +93,10 @@ def test_the_watch_notices_that_its_connection_ended_and_that_it_can_have_anothe
     real, refusing, made = psycopg.connect, threading.Event(), []
     back: list[bool] = []
 
-    def connect(**told: Any) -> Any:
+    def connect(**options: Any) -> Any:
         if refusing.is_set():
             raise psycopg.OperationalError("connection refused")
-        made.append(real(**told))
+        made.append(real(**options))
         return made[-1]
 
     monkeypatch.setattr(psycopg, "connect", connect)

@@ -17,12 +17,12 @@ def message(content: str, speaker: str = "Sam", pk: str = "m1", *, is_answer: bo
 
 
 def fault(
-    content: str, *said: Message, quote: str = "", subject: str = "speaker", known: tuple[str, ...] = ()
+    content: str, *messages: Message, quote: str = "", subject: str = "speaker", names: tuple[str, ...] = ()
 ) -> Refusal | None:
     """What is wrong with a statement that quotes these words, or all of them, of a conversation."""
-    own = [item.speaker for item in said if not item.is_answer]
-    conversation = Conversation(said, People.of(own[:1], own[1:]), known)
-    parts = [(item, quote or item.content) for item in said if not quote or quote in item.content]
+    own = [item.speaker for item in messages if not item.is_answer]
+    conversation = Conversation(messages, People.of(own[:1], own[1:]), names)
+    parts = [(item, quote or item.content) for item in messages if not quote or quote in item.content]
     return verification.fault(content, subject, verification.locate(parts), conversation)
 
 
@@ -92,7 +92,7 @@ def test_an_address_or_code_has_to_stand_there_as_it_is(stated: str, is_there: b
 def test_a_name_has_to_be_said_or_known() -> None:
     result = message("the deploy is on Friday")
     assert fault("The deploy of Atlas is on Friday.", result, subject="the deploy") is Refusal.NAME
-    assert fault("The deploy of Atlas is on Friday.", result, subject="the deploy", known=("Atlas",)) is None
+    assert fault("The deploy of Atlas is on Friday.", result, subject="the deploy", names=("Atlas",)) is None
     assert fault("Sam has the deploy on Friday.", result) is None  # who speaks is known
 
 

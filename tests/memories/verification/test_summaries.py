@@ -42,15 +42,15 @@ class Case:
 def cases() -> Iterator[Case]:
     language = user = assistant = ""
     for line in TABLE.read_text().splitlines():
-        kind, said = line[:2], line[2:]
+        kind, statement = line[:2], line[2:]
         if line.startswith("["):
             _part, language = line.strip("[]").split()
         elif kind == "U ":
-            user = said
+            user = statement
         elif kind == "A ":
-            assistant = said
+            assistant = statement
         elif kind in ("+ ", "- "):
-            wrong, _sign, summary = ("", "", said) if kind == "+ " else said.partition(" = ")
+            wrong, _sign, summary = ("", "", statement) if kind == "+ " else statement.partition(" = ")
             sides = [Message("user", user, "", DAY), Message("assistant", assistant, "", DAY, is_answer=True)]
             yield Case(language, StoredTurn(turn_text(user, assistant), Conversation(sides)), wrong, summary)
 

@@ -35,28 +35,28 @@ def stated(wanted: str) -> Iterator[Case]:
     """Messages, and what a model says was said in them."""
     for section, line in lines("grounding.txt"):
         if section.rsplit(" ", 1)[0] == wanted:
-            told, said = line.rsplit(" = ", 1)
-            spoken = [item.split(": ", 1) for item in told.split(" | ")]
+            talk, statement = line.rsplit(" = ", 1)
+            spoken = [item.split(": ", 1) for item in talk.split(" | ")]
             messages = [
                 Message(f"m{n}", content, speaker, SAID_ON, speaker == "Assistant")
                 for n, (speaker, content) in enumerate(spoken, start=1)
             ]
-            yield messages, said
+            yield messages, statement
 
 
 def merged(wanted: str) -> Iterator[tuple[list[str], str]]:
     """Facts, and what a model makes of them."""
     for section, line in lines("rewordings.txt"):
         if section.split()[0] == wanted:
-            facts, said = line.split(" = ")
-            yield facts.split(" | "), said
+            facts, statement = line.split(" = ")
+            yield facts.split(" | "), statement
 
 
-def refusal(messages: Sequence[Message], said: str) -> Refusal | None:
+def refusal(messages: Sequence[Message], statement: str) -> Refusal | None:
     """What speaks against it where it rests on all that was said."""
     authors = {message.speaker: "" for message in messages if not message.is_answer}
     quotes = verification.locate([(message, message.content) for message in messages])
-    return verification.fault(said, "", quotes, conversation_of(messages, authors, None))
+    return verification.fault(statement, "", quotes, conversation_of(messages, authors, None))
 
 
 def loses_or_invents(facts: Sequence[str], statement: str) -> bool:
@@ -70,37 +70,37 @@ def loses_or_invents(facts: Sequence[str], statement: str) -> bool:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_that_was_said_passes(language: str) -> None:
     of_it = [case for case in stated("good") if case[1].isascii() == (language == "en")]
-    refused = [said for messages, said in of_it if refusal(messages, said)]
+    refused = [statement for messages, statement in of_it if refusal(messages, statement)]
     assert len(of_it) >= 60 and len(refused) <= len(of_it) // 20, refused
 
 
 @pytest.mark.thorough
 def test_what_the_checks_see_of_lies() -> None:
     of_it = list(stated("bad"))
-    caught = [said for messages, said in of_it if refusal(messages, said)]
+    caught = [statement for messages, statement in of_it if refusal(messages, statement)]
     assert len(of_it) == 268 and len(caught) >= 58
 
 
 def test_of_good_summaries_none_and_of_bad_ones_what_nobody_named_is_seen() -> None:
     def invents(case: Case) -> bool:
-        messages, said = case
-        return verification.invention(said, conversation_of(messages, {}, None)) is not None
+        messages, statement = case
+        return verification.invention(statement, conversation_of(messages, {}, None)) is not None
 
     good, bad = list(stated("summary good")), list(stated("summary bad"))
-    assert [said for messages, said in good if invents((messages, said))] == []
+    assert [statement for messages, statement in good if invents((messages, statement))] == []
     assert len(bad) == 18 and sum(map(invents, bad)) >= 8
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_nearly_all_good_rewordings_pass(language: str) -> None:
     of_it = [case for case in merged("good") if case[1].isascii() == (language == "en")]
-    refused = [said for facts, said in of_it if loses_or_invents(facts, said)]
+    refused = [statement for facts, statement in of_it if loses_or_invents(facts, statement)]
     assert len(of_it) >= 45 and len(refused) <= len(of_it) // 10, refused
 
 
 def test_what_the_checks_see_of_false_rewordings() -> None:
     of_it = list(merged("bad"))
-    caught = [said for facts, said in of_it if loses_or_invents(facts, said)]
+    caught = [statement for facts, statement in of_it if loses_or_invents(facts, statement)]
     assert len(of_it) == 125 and len(caught) >= 15
 
 

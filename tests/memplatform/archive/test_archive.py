@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def house(workspace: Workspace, api: Api) -> Workspace:
     """A workspace with two memories, one of them reworded, and two recalls."""
-    for said in ("I moved to Hangzhou", "I have a dog called Bello"):
-        api.post("turns", {"address": TELEGRAM, "user": said, "assistant": "Noted."})
+    for words in ("I moved to Hangzhou", "I have a dog called Bello"):
+        api.post("turns", {"address": TELEGRAM, "user": words, "assistant": "Noted."})
     entry = Entry.objects.filter(content__contains="Bello").get()
     entries.update(entry, entries.Edit(columns={"content": "The dog is called Bella"}), now=NOW, actor="user:op")
     for asked in ("where did I move to?", "what is my dog called?"):
@@ -199,8 +199,8 @@ def test_a_bucket_that_keeps_former_versions_is_refused(house: Workspace, server
 def test_nobody_is_asked_without_settings_and_no_secret_is_told(house: Workspace, server: dict[str, str]) -> None:
     with pytest.raises(ArchiveError, match="MEMPLATFORM_ARCHIVE_ENDPOINT"):
         move(house)
-    with override_settings(ARCHIVE=server | {"KEY": "made-up-777777"}), pytest.raises(ArchiveError) as told:
+    with override_settings(ARCHIVE=server | {"KEY": "made-up-777777"}), pytest.raises(ArchiveError) as refusal:
         move(house)
     for secret in (server["SECRET"], "made-up-777777"):
-        assert secret not in str(told.value) + repr(told.value.__cause__)
+        assert secret not in str(refusal.value) + repr(refusal.value.__cause__)
     assert RecallTrace.objects.count() == 2

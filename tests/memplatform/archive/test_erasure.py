@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 __all__ = ["town"]
 
 
-def told(store: archive.Store, words: str) -> list[str]:
+def archived(store: archive.Store, words: str) -> list[str]:
     """The archived rows in which some words stand."""
     objects = [body for key, body in contents(store).items() if key.endswith(".gz")]
     return [line for body in objects for line in gzip.decompress(body).decode().split("\n") if words in line]
@@ -35,16 +35,16 @@ def test_all_of_an_erased_person_goes_from_the_archive(town: Town, bucket: archi
     for entry in Entry.objects.filter(scope=town.ben):
         Entry.objects.filter(pk=entry.pk).update(importance=0.7)
     move(town.workspace)
-    hers = len(told(bucket, CANARY))
+    hers = len(archived(bucket, CANARY))
     assert hers > 15
     before = town.of_ben()
     certificate = erase(town)
-    assert told(bucket, CANARY) == [] and told(bucket, PEER) == []
+    assert archived(bucket, CANARY) == [] and archived(bucket, PEER) == []
     assert tables_with(CANARY) == []
     assert certificate["removed"]["archive"] >= hers
     bens = Entry.objects.filter(scope=town.ben).values_list("pk", flat=True)
     for pk in bens:
-        assert any(json.loads(line)["old"].get("importance") for line in told(bucket, f'"row_id": {pk}'))
+        assert any(json.loads(line)["old"].get("importance") for line in archived(bucket, f'"row_id": {pk}'))
     assert town.of_ben() == before
     assert archive.verify(town.workspace)[1] == []
 
@@ -59,11 +59,11 @@ def test_what_others_said_first_is_put_back_from_archived_history(town: Town, bu
     Entry.objects.filter(pk=entry.pk).update(content="so said", importance=0.4)
     move(town.workspace)
     assert not Change.objects.filter(row_id=entry.pk, table_name="memories_entry").exists()
-    assert told(bucket, "short said")
+    assert archived(bucket, "short said")
     erase(town)
     entry.refresh_from_db()
     assert "bicycle" in entry.content and entry.origins == theirs
-    assert told(bucket, "short said") == []
+    assert archived(bucket, "short said") == []
 
 
 def test_without_the_archive_nobody_is_erased_and_it_goes_on_when_it_is_back(
@@ -76,9 +76,9 @@ def test_without_the_archive_nobody_is_erased_and_it_goes_on_when_it_is_back(
     with override_settings(ARCHIVE=dict.fromkeys(server, "")):
         assert run.erase_waiting(now=LATER) == {"erased": 0, "failed": 1}
     order.refresh_from_db()
-    assert "MEMPLATFORM_ARCHIVE_ENDPOINT" in order.error and order.state != "done" and told(bucket, CANARY)
+    assert "MEMPLATFORM_ARCHIVE_ENDPOINT" in order.error and order.state != "done" and archived(bucket, CANARY)
     assert run.erase_waiting(now=LATER) == {"erased": 1, "failed": 0}
-    assert told(bucket, CANARY) == []
+    assert archived(bucket, CANARY) == []
 
 
 def test_what_a_killed_process_left_in_the_bucket_goes_too(town: Town, bucket: archive.Store) -> None:

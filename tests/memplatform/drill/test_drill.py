@@ -48,14 +48,14 @@ def test_whole_walls_let_nothing_through_and_everybody_hears_their_own(inhabited
 
 @pytest.mark.thorough
 def test_the_command_writes_a_signed_report_and_the_audit_log_keeps_it(inhabited: Workspace, tmp_path: Path) -> None:
-    file, said = tmp_path / "report.json", StringIO()
-    call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, report=file, stdout=said, no_color=True)
+    file, out = tmp_path / "report.json", StringIO()
+    call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, report=file, stdout=out, no_color=True)
     signed = json.loads(file.read_text(encoding="utf-8"))
     assert certificate.verify(signed) == "own" and signed["leaks"] == 0 and signed["scopes"] == 2
     assert certificate.verify({**signed, "leaks": 1}) == ""
     record = AuditRecord.objects.get(event=AuditEvent.DRILLED)
     assert record.details["report"] == signed and record.details["probes"] == signed["probes"]
-    assert "0 leaks" in said.getvalue() and PREFIX not in file.read_text(encoding="utf-8")
+    assert "0 leaks" in out.getvalue() and PREFIX not in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.thorough
@@ -98,14 +98,14 @@ def test_a_drill_that_meets_faults_says_so_and_is_not_clean(inhabited: Workspace
         raise RuntimeError("the search is broken")
 
     monkeypatch.setattr("channels_app.api.recall.recall", broken)
-    said, file = StringIO(), StringIO()
+    out, file = StringIO(), StringIO()
     with pytest.raises(CommandError):
-        call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, stdout=said, no_color=True)
+        call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, stdout=out, no_color=True)
     report = AuditRecord.objects.get(event=AuditEvent.DRILLED).details["report"]
     assert report["faults"]["recall"] and report["leaks"] == 0 and not report["clean"]
-    assert "answers were faults" in said.getvalue()
+    assert "answers were faults" in out.getvalue()
     with pytest.raises(CommandError):
-        call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, json=True, stdout=file, stderr=said)
+        call_command("leak_drill", workspace=inhabited.name, sample=2, quick=True, json=True, stdout=file, stderr=out)
     assert not json.loads(file.getvalue())["clean"]
 
 
@@ -116,12 +116,12 @@ def test_a_limit_of_calls_does_not_silence_a_drill(inhabited: Workspace, setting
 
 
 def test_a_drill_tells_how_many_probes_it_asked_of_about_how_many(inhabited: Workspace) -> None:
-    told: list[tuple[int, int]] = []
-    report = drill(inhabited, sample=2, effort=QUICK, now=LATER, progress=lambda *figures: told.append(figures))
-    asked = [figures[0] for figures in told]
-    assert asked == sorted(asked) and len(told) > 3 and all(asked <= about for asked, about in told)
-    assert told[-1] == (report.probe_count, report.probe_count)
-    assert all(report.probe_count / 4 < about < report.probe_count * 4 for _asked, about in told)
+    reports: list[tuple[int, int]] = []
+    report = drill(inhabited, sample=2, effort=QUICK, now=LATER, progress=lambda *figures: reports.append(figures))
+    asked = [figures[0] for figures in reports]
+    assert asked == sorted(asked) and len(reports) > 3 and all(asked <= about for asked, about in reports)
+    assert reports[-1] == (report.probe_count, report.probe_count)
+    assert all(report.probe_count / 4 < about < report.probe_count * 4 for _asked, about in reports)
 
 
 ANSWER = {"scopes": 3, "probes": 500, "leaks": 0, "faults": {}, "left_behind": 0, "clean": True}
@@ -136,30 +136,30 @@ print({answer!r})
 
 def drilled(monkeypatch: Any, workspace: Workspace, answer: str) -> tuple[dict[str, int] | None, list[dict[str, int]]]:
     """What the job counts and what it tells meanwhile, where the process it begins answers so."""
-    begin, told = Popen, list[dict[str, int]]()
+    begin, answers = Popen, list[dict[str, int]]()
 
     def child(command: list[str], **options: Any) -> Any:
         return begin([sys.executable, "-c", CHILD.format(answer=answer), *command[3:]], **options)
 
     monkeypatch.setattr("memplatform.tasks.subprocess.Popen", child)
     try:
-        return drill_workspace(workspace.pk, "leak-drill:1:today", told.append), told
+        return drill_workspace(workspace.pk, "leak-drill:1:today", answers.append), answers
     except UncleanDrill as problem:
         assert isinstance(problem, Finding) == ('"leaks": 0' not in answer)
-        return None, told
+        return None, answers
 
 
 def test_the_job_drills_in_a_process_of_its_own_and_tells_how_far_it_is(inhabited: Workspace, monkeypatch: Any) -> None:
-    counts, told = drilled(monkeypatch, inhabited, json.dumps(ANSWER))
+    counts, answers = drilled(monkeypatch, inhabited, json.dumps(ANSWER))
     assert counts == {"scopes": 3, "probes": 500, "leaks": 0, "faults": 0, "left_behind": 0}
-    assert told == [{"probes": 200, "of_about": 520}]
+    assert answers == [{"probes": 200, "of_about": 520}]
     assert count_scopes_to_drill(inhabited.pk) == {"scopes": 4}
 
 
 def test_a_run_of_the_job_fails_where_the_drill_is_not_clean(inhabited: Workspace, monkeypatch: Any) -> None:
     unclean = {**ANSWER, "faults": {"recall": 2, "mcp": 1}, "leaks": 4, "clean": False}
-    counts, told = drilled(monkeypatch, inhabited, json.dumps(unclean))
-    assert counts is None and told[-1]["faults"] == 3 and told[-1]["leaks"] == 4
+    counts, answers = drilled(monkeypatch, inhabited, json.dumps(unclean))
+    assert counts is None and answers[-1]["faults"] == 3 and answers[-1]["leaks"] == 4
     assert drilled(monkeypatch, inhabited, json.dumps({**unclean, "leaks": 0}))[0] is None
     with pytest.raises(RuntimeError, match="a line of the log"):
         drilled(monkeypatch, inhabited, "no report")

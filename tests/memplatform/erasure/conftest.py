@@ -89,9 +89,9 @@ def town(workspace: Workspace, api: Api) -> Iterator[Town]:
     for root in (Path(settings.MEMORY_OFFLINE_ROOT) / "journal", Path(settings.ERASURES_ROOT)):
         shutil.rmtree(root, ignore_errors=True)
     make_webhook(workspace, "https://receiver.example/")
-    for peer, said in ((PEER, word("turn")), (BEN, "I bought a green bicycle on Tuesday")):
-        _say(api, direct(peer), said)
-        _say(api, group(peer), f"{said} at noon")
+    for peer, words in ((PEER, word("turn")), (BEN, "I bought a green bicycle on Tuesday")):
+        _say(api, direct(peer), words)
+        _say(api, group(peer), f"{words} at noon")
     scopes = {scope.key: scope for scope in Scope.objects.filter(workspace=workspace)}
     own = scopes[f"telegram:direct_{PEER}"]
     made = Town(workspace, api, scopes["telegram:mybot:group_g1"], scopes[f"telegram:direct_{BEN}"])
@@ -112,10 +112,10 @@ def town(workspace: Workspace, api: Api) -> Iterator[Town]:
     yield made
 
 
-def _say(api: Api, address: dict[str, Any], said: str) -> None:
+def _say(api: Api, address: dict[str, Any], words: str) -> None:
     body = {
         "address": address,
-        "user": said,
+        "user": words,
         "assistant": "Noted.",
         "sender_name": f"{CANARY}name" if address["peer"] == PEER else "Ben",
     }
@@ -151,8 +151,8 @@ def _let_in(workspace: Workspace) -> None:
 
 
 def _origins(peer: str) -> tuple[str, ...]:
-    said = SessionEvent.objects.filter(sender_id=peer, session__is_group=True).select_related("session")
-    return tuple(one.session.origin_of(one) for one in said)
+    events = SessionEvent.objects.filter(sender_id=peer, session__is_group=True).select_related("session")
+    return tuple(one.session.origin_of(one) for one in events)
 
 
 def _fact(scope: Scope, content: str, **more: Any) -> Entry:

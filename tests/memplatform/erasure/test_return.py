@@ -55,12 +55,12 @@ def test_a_certificate_that_was_altered_is_recognised(town: Town) -> None:
 
 def verified(file: Path, *more: str) -> tuple[int, str]:
     """What `erase --verify` says of a file, with its exit."""
-    said = StringIO()
+    output = StringIO()
     try:
-        call_command("erase", "--verify", str(file), *more, stdout=said)
+        call_command("erase", "--verify", str(file), *more, stdout=output)
     except CommandError as refusal:
         return refusal.returncode, str(refusal)
-    return 0, said.getvalue().strip()
+    return 0, output.getvalue().strip()
 
 
 def test_a_certificate_of_another_installation_is_verified_with_its_public_key(town: Town, tmp_path: Path) -> None:

@@ -214,12 +214,12 @@ def test_killed_at_any_step_it_goes_on_to_the_same_end(town: Town, step: int, mo
     seen = 0
     keep = run._enter, run.remove.add
 
-    def dying(*told: Any) -> None:
+    def dying(*arguments: Any) -> None:
         nonlocal seen
         seen += 1
         if seen == step * 3 + 2:
             raise Killed
-        (keep[0] if len(told) == 2 else keep[1])(*told)
+        (keep[0] if len(arguments) == 2 else keep[1])(*arguments)
 
     monkeypatch.setattr(run, "_enter", dying)
     monkeypatch.setattr(run.remove, "add", dying)

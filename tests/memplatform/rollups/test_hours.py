@@ -21,10 +21,10 @@ HOUR = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
 
 def asked(workspace: Workspace, verdict: str | None, key: str, at: datetime, **columns: Any) -> RecallTrace:
-    told = {"verdict": verdict} if verdict else {}
+    verdict_of = {"verdict": verdict} if verdict else {}
     defaults = {"scopes": [], "scope_keys": [key], "served": [1, 2], "tokens": 10, "timings": {"total": 50.0}}
     return RecallTrace.objects.create(
-        workspace=workspace, message="?", evidence=told, created_at=at, **defaults | columns
+        workspace=workspace, message="?", evidence=verdict_of, created_at=at, **defaults | columns
     )
 
 

@@ -36,9 +36,9 @@ def shown(client: Client) -> dict[str, tuple[str, str]]:
 
 def recalled(workspace: Workspace, verdict: str | None, message: str = "?", **columns: Any) -> RecallTrace:
     """A recall of this minute with a verdict; None: the message needed no memory."""
-    told = {"verdict": verdict} if verdict else {}
+    verdict_of = {"verdict": verdict} if verdict else {}
     defaults = {"scopes": [], "served": [1], "created_at": timezone.now(), "timings": {"total": 10.0}}
-    return RecallTrace.objects.create(workspace=workspace, message=message, evidence=told, **defaults | columns)
+    return RecallTrace.objects.create(workspace=workspace, message=message, evidence=verdict_of, **defaults | columns)
 
 
 @pytest.fixture

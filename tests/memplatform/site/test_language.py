@@ -111,8 +111,8 @@ def test_what_is_compiled_is_what_is_written() -> None:
 def test_placeholders_survive_translation() -> None:
     holder = re.compile(r"%\(\w+\)(?:\.\d)?[sdgf]|\{\w*\}|%s")
     for entry in polib.pofile(str(CATALOG)):
-        said = entry.msgstr or entry.msgstr_plural[0]
-        assert sorted(holder.findall(entry.msgid)) == sorted(holder.findall(said)), entry.msgid
+        text = entry.msgstr or entry.msgstr_plural[0]
+        assert sorted(holder.findall(entry.msgid)) == sorted(holder.findall(text)), entry.msgid
 
 
 @pytest.mark.thorough

@@ -32,7 +32,7 @@ from tests.conftest import NOW
 times = st.integers(0, 10**15).map(lambda n: datetime(2020, 1, 1, tzinfo=UTC) + timedelta(microseconds=n % 10**14))
 maybe = st.none() | times
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=40)
-said = (
+sentences = (
     st.sampled_from(["买牛奶 and tea", "The port\nis 8080", "  Lena — «sister» ", 'a\tb \\u0041 "quoted" 😀']) | words
 )
 
@@ -40,7 +40,7 @@ said = (
 def entry(scope: Scope, draw: Any) -> Entry:
     """An entry in any state."""
     kind = draw(st.sampled_from(list(EntryType)))
-    content, heading = draw(said), draw(st.sampled_from(["", "Home"]))
+    content, heading = draw(sentences), draw(st.sampled_from(["", "Home"]))
     counts = text.terms(indexed_text(content, heading=heading))
     lines = draw(st.none() | st.integers(1, 9))
     return Entry(
@@ -109,7 +109,7 @@ def session(workspace: Workspace, scope: Scope, n: int, draw: Any) -> tuple[Sess
             session=made,
             conversation=conversation,
             position=position,
-            content=draw(said),
+            content=draw(sentences),
             kind=draw(st.sampled_from(list(EventKind))),
             sender_id="u42",
             data={"x": draw(words)},
@@ -154,7 +154,7 @@ def fill_scope(scope: Scope, n: int, draw: Any) -> None:
             workspace=workspace,
             scope=scope,
             local_date=date(2026, 1, 1) + timedelta(day),
-            content=draw(said),
+            content=draw(sentences),
             terms=[],
             source=Source.EXTRACTION,
             origins=draw(chosen),

@@ -28,8 +28,8 @@ async def answer(bot: Bot, event: Event, matcher: Matcher) -> None:
     messages.append({"role": "user", "content": event.get_plaintext()})
     async with httpx.AsyncClient(trust_env=False) as http:
         asked = {"model": "scripted", "messages": messages}
-        told = await http.post(f"{os.environ['MODEL_URL']}/chat/completions", json=asked)
-    await matcher.finish(told.json()["choices"][0]["message"]["content"])
+        response = await http.post(f"{os.environ['MODEL_URL']}/chat/completions", json=asked)
+    await matcher.finish(response.json()["choices"][0]["message"]["content"])
 
 
 nonebot.run()

@@ -80,8 +80,8 @@ def test_each_message_stands_under_the_name_its_sender_had(talk: Talk, alice: Cl
     for name in ("Ben", "Boss", "assistant"):
         talk.say("lunch?", address={**GROUP, "peer": "u77"}, sender_name=name)
     response = page(alice, Session.objects.get())
-    said = [bubble for bubble in response.context["talk"].days[0].bubbles if bubble.event.kind == "user"]
-    assert [(item.name, item.initial, item.is_first) for item in said] == [
+    of_user = [bubble for bubble in response.context["talk"].days[0].bubbles if bubble.event.kind == "user"]
+    assert [(item.name, item.initial, item.is_first) for item in of_user] == [
         ("Ben", "B", True),
         ("Boss", "B", True),
         ("", "U", True),
@@ -161,8 +161,8 @@ def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) ->
     entry = Entry.objects.get(type="chat_turn", content__contains="number 1")
     assert talk.request("DELETE", f"entries/{entry.uid}").status_code == 200
     shown = page(alice, session)
-    told = shown.context["talk"].days[0].bubbles
-    assert [item.is_redacted for item in told] == [False, False, True, True, False, False]
+    shown_bubbles = shown.context["talk"].days[0].bubbles
+    assert [item.is_redacted for item in shown_bubbles] == [False, False, True, True, False, False]
     assert "thing number 1" in shown.content.decode() and "tells of what people took out" in shown.content.decode()
     assert talk.post(f"entries/{entry.uid}/restore").status_code == 200
     again = page(alice, session)

@@ -69,10 +69,10 @@ def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: 
     assert done.status_code == 302 and done.headers["Location"].endswith("#m1")
     assert [entry.content for entry in Entry.objects.live()] == ["User: we bake on Monday\nAssistant: ok"]
     assert event.pk in retention.redacted_events(event.session)
-    told = DailyEvent.objects.get()
+    day = DailyEvent.objects.get()
     listed = alice.get(reverse("admin:memories_dailyevent_changelist"), {"use": "taken_out"})
-    assert [row.pk for row in listed.context["cl"].result_list] == [told.pk]
-    page = alice.get(reverse("admin:memories_dailyevent_change", args=[told.pk])).content.decode()
+    assert [row.pk for row in listed.context["cl"].result_list] == [day.pk]
+    page = alice.get(reverse("admin:memories_dailyevent_change", args=[day.pk])).content.decode()
     assert "It is told no more" in page and "user:alice" in page and f"/session/{event.session_id}/" in page
 
     batch = Batch.objects.get()
@@ -109,18 +109,18 @@ def test_the_turn_goes_though_it_has_ended_and_only_without_one_a_memory_of_seve
     turn = Entry.objects.get(content__contains="safe")
     entries.expire_many(turn.scope, {turn.pk: None}, now=NOW, actor="job:expire")
     fact = make_draft(turn.scope, "The safe stands behind a green clock", origins=tuple(paths(event, other)))
-    known = entries.remember(fact, now=NOW, actor="job:extract").entry
+    memory = entries.remember(fact, now=NOW, actor="job:extract").entry
     goes = take_out(alice, event).context["goes"]
-    assert (goes.entries, goes.along, goes.messages) == ([turn], [known], [])
+    assert (goes.entries, goes.along, goes.messages) == ([turn], [memory], [])
     Entry.objects.filter(pk=turn.pk).update(origins=[])
     goes = take_out(alice, event).context["goes"]
-    assert (goes.entries, goes.along, goes.messages) == ([known], [], [other])
+    assert (goes.entries, goes.along, goes.messages) == ([memory], [], [other])
     Entry.objects.filter(pk=turn.pk).update(origins=paths(event))
     take_out(alice, event, reason="private")
     assert retention.redacted_events(event.session).keys() == {event.pk, event.pk + 1}
     batches.apply_batch(batches.plan_undo(Batch.objects.get(), actor="user:alice", now=NOW), now=NOW)
     assert not retention.redacted_events(event.session)
-    assert set(Entry.objects.live()) == {known, Entry.objects.get(content__contains="green\n")}
+    assert set(Entry.objects.live()) == {memory, Entry.objects.get(content__contains="green\n")}
 
 
 def test_nobody_takes_out_what_they_may_not_change(talk: Talk, alice: Client) -> None:

@@ -167,8 +167,8 @@ def test_killed_while_the_model_thinks_it_is_done_once_by_the_next(
             running[0].send_signal(signal.SIGKILL)
             running[0].wait(20)
         nothing = {"version": 1, "reply": "NO_REPLY", "continue": "", "candidates": []}
-        said = nothing if at == 2 else drawing(MOCHI, goes_on_with=TOLD)
-        return said if asked_for_flush(asked) else writing(TOLD)
+        reply = nothing if at == 2 else drawing(MOCHI, goes_on_with=TOLD)
+        return reply if asked_for_flush(asked) else writing(TOLD)
 
     model.otherwise = answer
     with worker(session, model) as first:
@@ -177,8 +177,8 @@ def test_killed_while_the_model_thinks_it_is_done_once_by_the_next(
     assert not SessionEvent.objects.filter(kind="summary").exists()
     assert Flush.objects.count() == at - 1  # what was flushed is not flushed again
     with worker(session, model) as second:
-        said, _nothing = second.communicate(timeout=60)
-    assert said.splitlines()[-1] == "True"
+        output, _nothing = second.communicate(timeout=60)
+    assert output.splitlines()[-1] == "True"
     assert [summary.content for summary in session.events.filter(kind="summary")] == [TOLD]
     assert Flush.objects.count() == 1 and model.calls == at + 1
     assert Entry.objects.filter(type="fact").count() == (at == 1)

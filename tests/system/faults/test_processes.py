@@ -45,8 +45,8 @@ def assert_kept(load: Load) -> None:
     """What was acknowledged is there once; of everything else all or nothing."""
     stored = load.stored()
     assert load.acknowledged
-    assert [sent.said for sent in load.acknowledged if stored[sent.said] != (1, 1)] == []
-    assert {stored[sent.said] for sent in load.refused} <= {(0, 0), (1, 1)}
+    assert [sent.sentence for sent in load.acknowledged if stored[sent.sentence] != (1, 1)] == []
+    assert {stored[sent.sentence] for sent in load.refused} <= {(0, 0), (1, 1)}
 
 
 def told_plainly(answers: list[Answer]) -> set[str]:
@@ -71,10 +71,10 @@ def test_a_web_worker_killed_in_a_write_leaves_nothing_of_it_and_it_may_be_sent_
             load.stopping.set()
     torn = load.refused[0]  # the wire broke
     until(lambda: not house.ask("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), 20)
-    assert load.stored()[torn.said] == (0, 0)
+    assert load.stored()[torn.sentence] == (0, 0)
     assert_kept(load)
-    until(lambda: load.say("writer0", torn.said).status == 201, 30)  # sent again until somebody listens
-    assert load.stored()[torn.said] == (1, 1)
+    until(lambda: load.say("writer0", torn.sentence).status == 201, 30)  # sent again until somebody listens
+    assert load.stored()[torn.sentence] == (1, 1)
 
 
 def test_a_web_worker_killed_under_load_loses_nothing_it_acknowledged(house: House) -> None:
@@ -288,7 +288,7 @@ def test_asked_to_stop_under_load_it_keeps_what_it_acknowledged_and_flushes_ever
         assert house.end(signal.SIGTERM) < 30
     again = platform.house()
     stored = load.stored()
-    assert {sent.said: stored[sent.said] for sent in load.acknowledged if stored[sent.said] != (1, 1)} == {}
+    assert {sent.sentence: stored[sent.sentence] for sent in load.acknowledged if stored[sent.sentence] != (1, 1)} == {}
     began = again.ask("SELECT count(*) FROM sessions_app_session WHERE peer LIKE 'writer%'")
     flushed = again.ask(
         "SELECT count(DISTINCT s.id) FROM sessions_app_session s JOIN sessions_app_flush f ON f.session_id = s.id"

@@ -42,7 +42,7 @@ class OneHost(House):
         """Of one that is to be refused: its exit code and what it wrote."""
         self.process.wait(timeout=60)
         self.reader.join()
-        return self.process.returncode, "\n".join(self.said)
+        return self.process.returncode, "\n".join(self.output)
 
 
 class Fleet:

@@ -118,8 +118,8 @@ def test_what_a_host_took_while_the_database_was_away_it_brings_in_itself(fleet:
     assert server
     os.kill(server.pid, signal.SIGKILL)
     sentence = "The night train to Trieste leaves from platform nine"
-    said = turn(sentence)
-    until(lambda: second.post("turns", said).status == 201, 20)
+    turned = turn(sentence)
+    until(lambda: second.post("turns", turned).status == 201, 20)
     assert second.waiting_calls() > 0
     postgres.up(fleet.top / "database", postgres.THROWAWAY)
     until(lambda: second.waiting_calls() == 0, 40)

@@ -88,8 +88,8 @@ def test_a_killed_worker_loses_nothing_and_repeats_nothing(workspace: Workspace,
     time.sleep(1.1)  # the lease
     with worker() as second:
         assert second.wait(60) == 0
-    told = sorted(DailyEvent.objects.values_list("content", flat=True))
-    assert told == [f"I moved to house number {n}" for n in range(3)]
+    events = sorted(DailyEvent.objects.values_list("content", flat=True))
+    assert events == [f"I moved to house number {n}" for n in range(3)]
     assert not ExtractionBatch.objects.exists()
 
 

@@ -28,7 +28,7 @@ def worker(later: int) -> Process:
     )
 
 
-def said(process: Process) -> str:
+def line_of(process: Process) -> str:
     """All of it, to its end."""
     assert process.stdout is not None
     return process.stdout.read()
@@ -45,9 +45,9 @@ def test_killed_between_sending_and_noting_each_arrives_under_one_id(
         until(lambda: len(receiver.got) == 2, 30)
         process.kill()
     with worker(0) as too_early:  # the lease is another's
-        assert said(too_early) == "{}\n"
+        assert line_of(too_early) == "{}\n"
     with worker(130) as last:
-        assert said(last) == "{'sent': 3}\n"
+        assert line_of(last) == "{'sent': 3}\n"
     ids = [item.headers["webhook-id"] for item in receiver.got]
     assert len(ids) == 5 and ids[1] == ids[2]
     assert sorted(Counter(ids).values()) == [1, 1, 1, 2]

@@ -39,10 +39,10 @@ def house() -> Iterator[HouseApart]:
 
 
 def test_everything_acknowledged_is_there_once_and_in_order(house: HouseApart) -> None:
-    _talk, told = database_goes_away(house, clients=4, calls=200, away=3, accepted=10)
-    assert (told.lost, told.twice, told.out_of_order) == ([], [], [])
-    assert told.acknowledged >= 190 and told.degraded > 10
-    assert told.slowest < 6  # no call waits for a connection of the pool (10 s)
+    _talk, calls_away = database_goes_away(house, clients=4, calls=200, away=3, accepted=10)
+    assert (calls_away.lost, calls_away.twice, calls_away.out_of_order) == ([], [], [])
+    assert calls_away.acknowledged >= 190 and calls_away.degraded > 10
+    assert calls_away.slowest < 6  # no call waits for a connection of the pool (10 s)
 
 
 def test_a_key_that_was_revoked_stays_out_and_the_files_answer(house: HouseApart) -> None:

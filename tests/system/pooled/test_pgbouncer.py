@@ -54,7 +54,7 @@ def address(peer: str) -> dict[str, str]:
 
 
 def test_a_platform_behind_it_becomes_ready_and_remembers(house: House) -> None:
-    assert house.status_of("/readyz") == 200, house.said
+    assert house.status_of("/readyz") == 200, house.output
     assert house.post("turns", turn("ada", "I moved to Hangzhou")).status == 201
     answer = house.post("recall", {"address": address("ada"), "message": "did I move to Hangzhou?"}).json()
     assert "Hangzhou" in str(answer["memories"]) and "database" not in answer["degraded"]
@@ -71,13 +71,13 @@ def test_its_processes_come_through_it_and_only_what_listens_or_locks_goes_past(
 
 def test_many_bots_at_a_time_share_its_few_connections(house: House) -> None:
     def talk(number: int) -> list[int]:
-        said = [
+        lines = [
             house.post("turns", turn(f"p{number}", f"My lucky number is {number + 100}.{n}")).status for n in range(5)
         ]
         asked = house.post("recall", {"address": address(f"p{number}"), "message": "what is my lucky number?"})
         others = [other for other in range(12) if other != number and f"is {other + 100}." in asked.body.decode()]
         assert not others, (number, asked.body)
-        return [*said, asked.status]
+        return [*lines, asked.status]
 
     with ThreadPoolExecutor(12) as threads:
         statuses = [status for many in threads.map(talk, range(12)) for status in many]

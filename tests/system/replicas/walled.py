@@ -46,5 +46,5 @@ def look(number: int) -> tuple[list[str], int]:
 if __name__ == "__main__":
     django.setup()
     with ThreadPoolExecutor(8) as threads:
-        told = list(threads.map(look, range(8)))
-    print(json.dumps([[text for strange, _rows in told for text in strange], sum(rows for _strange, rows in told)]))
+        seen = list(threads.map(look, range(8)))
+    print(json.dumps([[text for strange, _rows in seen for text in strange], sum(rows for _strange, rows in seen)]))

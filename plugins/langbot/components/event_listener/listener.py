@@ -36,7 +36,7 @@ class Listener(EventListener):
         message = await self.message_of(ctx)
         if not message.peer or command_of(message.text):
             return
-        context = await memory.context(message, [said.model_dump() for said in ctx.event.prompt])
+        context = await memory.context(message, [line.model_dump() for line in ctx.event.prompt])
         self.plugin.keep(
             self.plugin.turns, str(ctx.query_uuid or ctx.query_id), Turn(memory, message, context.recall_id)
         )
@@ -60,17 +60,17 @@ class Listener(EventListener):
 
     async def message_of(self, ctx: EventContext) -> Message:
         """The message of a turn as memory takes it."""
-        told: dict[str, Any] = await ctx.get_query_vars()
+        variables: dict[str, Any] = await ctx.get_query_vars()
         platform, account = await self.plugin.place_of(await ctx.get_bot_uuid())
         number = self.plugin.numbers.get(str(ctx.query_uuid or ctx.query_id), "")
-        peer, is_group = str(told.get("sender_id") or ""), told.get("launcher_type") == "group"
+        peer, is_group = str(variables.get("sender_id") or ""), variables.get("launcher_type") == "group"
         return Message(
             platform=platform,
             account=account,
             peer=peer,
-            chat=str(told.get("launcher_id")) if is_group else f"direct_{peer}",
-            text=str(told.get("user_message_text") or "").strip(),
+            chat=str(variables.get("launcher_id")) if is_group else f"direct_{peer}",
+            text=str(variables.get("user_message_text") or "").strip(),
             is_group=is_group,
             id="" if number in ("-1", "0", "None") else number,
-            sender_name=str(told.get("sender_name") or ""),
+            sender_name=str(variables.get("sender_name") or ""),
         )

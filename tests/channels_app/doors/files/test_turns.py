@@ -114,11 +114,11 @@ def test_calls_are_counted_by_the_process(bot: Api, settings: Any) -> None:
 
 def test_a_group_and_its_members_keep_what_is_theirs(bot: Api, workspace: Workspace) -> None:
     with database_away():
-        for peer, said in (("u42", "Lantau on Sunday?"), ("u43", "我带伞")):
+        for peer, words in (("u42", "Lantau on Sunday?"), ("u43", "我带伞")):
             address = {**GROUP, "peer": peer}
-            assert bot.post("turns", {"address": address, "user": said, "assistant": ""}).status_code == 201
-    said = transcript(workspace, scope="telegram:mybot:group_g1")
-    assert "u42: Lantau on Sunday?" in said and "u43: 我带伞" in said
+            assert bot.post("turns", {"address": address, "user": words, "assistant": ""}).status_code == 201
+    lines = transcript(workspace, scope="telegram:mybot:group_g1")
+    assert "u42: Lantau on Sunday?" in lines and "u43: 我带伞" in lines
     assert transcript(workspace) == ""
 
 

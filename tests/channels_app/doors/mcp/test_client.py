@@ -126,15 +126,16 @@ def test_a_group_reads_its_own_notes_and_days_and_no_credential(mcp: str, key: s
     kept = remember(make_draft(scope, secret), now=NOW, actor="test").entry
     update(kept, Edit(columns={"category": "credential"}), now=NOW, actor="user:ann")  # recognised afterwards
     days = [
-        EventDraft(scope=scope, local_date=date(2026, 2, day), content=told) for day, told in ((26, secret), (27, "A"))
+        EventDraft(scope=scope, local_date=date(2026, 2, day), content=content)
+        for day, content in ((26, secret), (27, "A"))
     ]
     daily_events.write(days, now=NOW, actor="test")
 
     async def talk(client: Client) -> list[str]:
         return [(await client.read_resource(f"memory://{name}")).contents[0].text for name in ("notes", "days")]
 
-    notes, told = as_client(mcp, key, talk, at=group)
-    assert "Thursdays" in notes and "Alice" not in notes and told.endswith("\n\n# 2026-02-27\n- A")
+    notes, events = as_client(mcp, key, talk, at=group)
+    assert "Thursdays" in notes and "Alice" not in notes and events.endswith("\n\n# 2026-02-27\n- A")
 
 
 def test_a_chinese_workspace_is_told_in_chinese(mcp: str, workspace: Workspace, key: str) -> None:

@@ -51,7 +51,7 @@ def test_a_call_nothing_answers_says_so(mem0: Any, package: Any, caplog: Any) ->
 @pytest.mark.django_db
 def test_what_is_wrong_is_said_in_words(mem0: Any, package: Any) -> None:
     uid = add(mem0, "I like tea", user_id="alice")
-    for call, said in (
+    for call, message in (
         (lambda: mem0.add("x"), "user_id"),
         (lambda: mem0.add("x", user_id="a" * 201), "user_id"),
         (lambda: mem0.add("x", agent_id="a" * 150, run_id="b" * 150), "too long"),
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_said_in_words(mem0: Any, package: Any) -> None:
         (lambda: mem0.search("x", filters={"user_id": "alice"}, top_k=0), "top_k"),
         (lambda: mem0.update(uid, text=""), "text"),
     ):
-        with pytest.raises(package.exceptions.ValidationError, match=said):
+        with pytest.raises(package.exceptions.ValidationError, match=message):
             call()
 
 

@@ -41,8 +41,8 @@ def test_the_first_version_adds_lists_and_searches_with_bare_lists(wire: Wire) -
     added = wire("POST", "v1/memories/", TEA | {"output_format": "v1.1", "version": "v2"}).json()
     assert added["results"][0]["memory"] == "I like tea" and added["status"] == "SUCCEEDED"
     for former in (TEA, TEA | {"output_format": "v1.0"}):
-        (known,) = wire("POST", "v1/memories/", former).json()
-        assert (known["data"], known["memory"], known["event"]) == ({"memory": "I like tea"}, "I like tea", "NONE")
+        (memory,) = wire("POST", "v1/memories/", former).json()
+        assert (memory["data"], memory["memory"], memory["event"]) == ({"memory": "I like tea"}, "I like tea", "NONE")
     listed = wire("GET", "v1/memories/?user_id=alice&org_id=1&project_id=1")
     assert isinstance(listed.json(), list) and memories(listed) == ["I like tea"]
     page = wire("GET", "v1/memories/?user_id=alice&page=1&page_size=5").json()
@@ -70,8 +70,8 @@ def test_a_score_is_between_0_and_1(wire: Wire) -> None:
 def test_an_add_is_asked_about_by_its_event(wire: Wire, workspace: Workspace) -> None:
     event = wire("POST", "v1/memories/", TEA | {"output_format": "v1.1"}).json()["event_id"]
     assert wire("POST", "v1/memories/", TEA).json()[0]["event_id"]
-    told = wire("GET", f"v1/event/{event}/").json()
-    assert (told["status"], told["results"][0]["memory"]) == ("SUCCEEDED", "I like tea")
+    event_answer = wire("GET", f"v1/event/{event}/").json()
+    assert (event_answer["status"], event_answer["results"][0]["memory"]) == ("SUCCEEDED", "I like tea")
     assert wire("GET", "v1/events/").json()["results"][0]["event_type"] == "ADD"
     assert wire("GET", "v1/event/0190-0000/").status_code == 404
     narrow = Wire(make_key(workspace, scope_patterns=["telegram:*"]))
@@ -95,9 +95,9 @@ def test_what_might_have_narrowed_a_deletion_is_no_field_to_leave_out(wire: Wire
 
 
 def test_after_a_memory_is_cleared_the_same_is_remembered_again(wire: Wire) -> None:
-    said = {"messages": [{"role": "user", "content": "I moved to Hangzhou"}], "user_id": "alice"}
+    body = {"messages": [{"role": "user", "content": "I moved to Hangzhou"}], "user_id": "alice"}
     for clear in ("v1/memories/?user_id=alice&org_id=1", "v2/entities/user/alice/", "v1/entities/user/user_id:alice/"):
-        wire("POST", "v1/memories/", said)
+        wire("POST", "v1/memories/", body)
         assert len(memories(wire("GET", "v1/memories/?user_id=alice"))) == 1
         assert wire("DELETE", clear).status_code == 200
         assert memories(wire("GET", "v1/memories/?user_id=alice")) == []
@@ -161,9 +161,9 @@ def test_a_conversation_that_is_sent_whole_with_each_message_is_stored_once(wire
 
 
 def test_what_somebody_says_twice_is_no_conversation_that_was_sent_again(wire: Wire) -> None:
-    said = [{"role": "user", "content": "good night"}, {"role": "assistant", "content": "Good night!"}]
+    messages = [{"role": "user", "content": "good night"}, {"role": "assistant", "content": "Good night!"}]
     for _night in range(2):
-        wire("POST", "v3/memories/add/", {"messages": said, "user_id": "alice"})
+        wire("POST", "v3/memories/add/", {"messages": messages, "user_id": "alice"})
     assert SessionEvent.objects.count() == 4
 
 

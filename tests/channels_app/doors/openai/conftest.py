@@ -21,7 +21,7 @@ KEY = "sk-of-the-owner"
 WHO = {"X-Memplatform-Platform": "telegram", "X-Memplatform-Account": "mybot", "X-Memplatform-Sender": "u42"}
 
 
-def said(content: str | None = None, **message: Any) -> dict[str, Any]:
+def reply(content: str | None = None, **message: Any) -> dict[str, Any]:
     """A whole answer of a model."""
     reason = "tool_calls" if "tool_calls" in message else "stop"
     first = {

@@ -178,8 +178,12 @@ def test_the_owners_key_is_not_passed_on_when_the_upstream_repeats_it(
     upstream.say(Response(body, 401, {"openai-organization": KEY}, content_type="application/json"))
     with pytest.raises(openai.AuthenticationError) as refused:
         bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
-    told = refused.value.response
-    assert KEY not in told.text and KEY not in str(told.headers) and "Incorrect API key provided: ***." in told.text
+    response = refused.value.response
+    assert (
+        KEY not in response.text
+        and KEY not in str(response.headers)
+        and "Incorrect API key provided: ***." in response.text
+    )
     assert upstream.keys[-1] == f"Bearer {KEY}"
 
 

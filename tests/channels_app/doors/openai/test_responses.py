@@ -164,8 +164,8 @@ def test_the_tools_of_memory_are_answered_here_and_the_bot_sees_the_answer_alone
     assert answer.output_text == "Done."
     first, second = upstream.asked
     assert [tool["name"] for tool in first["tools"]] == ["deploy", *TOOLS]
-    own, told = second["input"][-2:]
-    assert own["name"] == "memory_save" and told["type"] == "function_call_output" and "Saved" in told["output"]
+    own, result = second["input"][-2:]
+    assert own["name"] == "memory_save" and result["type"] == "function_call_output" and "Saved" in result["output"]
     assert Entry.objects.filter(type="note", content="Lena brings the brushes.").count() == 1
     assert eventually(spoken) == ["Remember that Lena brings the brushes", "Done."]
 

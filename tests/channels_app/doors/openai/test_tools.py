@@ -45,9 +45,9 @@ def test_a_model_saves_and_the_bot_sees_only_the_answer(bot: OpenAI, upstream: U
     first, second = upstream.asked
     assert names(first) == names(second) == ["deploy", *TOOLS]
     assert "memory_search" in first["messages"][0]["content"]
-    own, told = second["messages"][-2:]
-    assert own["tool_calls"] == [SAVE] and (told["role"], told["tool_call_id"]) == ("tool", "call_1")
-    assert told["content"].startswith("Saved: [") and saved() == 1
+    own, result = second["messages"][-2:]
+    assert own["tool_calls"] == [SAVE] and (result["role"], result["tool_call_id"]) == ("tool", "call_1")
+    assert result["content"].startswith("Saved: [") and saved() == 1
     assert spoken() == ["Remember that Lena brings the brushes", "Done."]
 
 

@@ -85,7 +85,7 @@ def test_a_number_no_day_holds_is_told_to_the_model_once_and_then_refused(
     model.otherwise = lambda asked: data
     assert compress(scope)["refused"] == 1
     assert live(scope) == {"The port is 8080."}
-    assert model.calls == 2 and "Nobody said a number or date of it." in model.requests[1].said[-1]
+    assert model.calls == 2 and "Nobody said a number or date of it." in model.requests[1].texts[-1]
     refused = RefusedFact.objects.get()
     assert (refused.content, refused.reason, refused.purpose) == ("The port is 9090.", "amount", "compress-days")
 
@@ -111,13 +111,13 @@ def test_what_a_reader_does_not_find_there_is_refused(scope: Scope, model: FakeM
     words = "Mia likes green tea. Mia wants to move to Oslo."
     past_event(scope, words)
     lies = {"Mia does not like green tea.": "contradicted", "Mia moved to Oslo.": "not_stated"}
-    said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
+    statements = ("Mia likes green tea.", "Mia wants to move to Oslo.")
     model.verdicts = lies
-    model.otherwise = lambda asked: {"facts": [_fact(item, words) for item in (*lies, *said)]}
+    model.otherwise = lambda asked: {"facts": [_fact(item, words) for item in (*lies, *statements)]}
     counts = compress(scope)
     assert (counts["refused"], counts["facts"], counts["verified"]) == (2, 2, 2)
     assert set(RefusedFact.objects.values_list("content", "reason")) == set(lies.items())
-    assert set(Entry.objects.values_list("content", "verification")) == {(item, "verified") for item in said}
+    assert set(Entry.objects.values_list("content", "verification")) == {(item, "verified") for item in statements}
 
 
 @pytest.mark.parametrize("off", ["no reader", "a reader that believes everything"])

@@ -112,13 +112,13 @@ FALSE = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["honest", "credulous"])
-@pytest.mark.parametrize(("text", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
+@pytest.mark.parametrize(("text", "other", "statement"), FALSE, ids=[statement for _one, _other, statement in FALSE])
 def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place(
-    scope: Scope, model: FakeModel, text: str, other: str, said: str, reader: str
+    scope: Scope, model: FakeModel, text: str, other: str, statement: str, reader: str
 ) -> None:
     facts(scope, *FACTS, text, other)
-    model.verdicts = {said: "contradicted"}
+    model.verdicts = {statement: "contradicted"}
     model.reader = credulous if reader == "credulous" else model.honest
-    model.otherwise = merging(text, other, into=said)
+    model.otherwise = merging(text, other, into=statement)
     assert compress(scope)["merged"] == 0
     assert live(scope) == {*FACTS, text, other}

@@ -118,15 +118,15 @@ FALSE = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["honest", "credulous", "none"])
-@pytest.mark.parametrize(("fact", "said"), FALSE, ids=[said for _fact, said in FALSE])
+@pytest.mark.parametrize(("fact", "statement"), FALSE, ids=[statement for _fact, statement in FALSE])
 def test_a_line_no_reader_agrees_with_is_in_the_words_of_its_fact(
-    scope: Scope, model: FakeModel, settings: Any, fact: str, said: str, reader: str
+    scope: Scope, model: FakeModel, settings: Any, fact: str, statement: str, reader: str
 ) -> None:
     settings.MEMORY_VERIFY = reader != "none"
-    model.verdicts = {said: "contradicted"}
+    model.verdicts = {statement: "contradicted"}
     model.reader = credulous if reader == "credulous" else model.honest
     facts(scope, fact, importance=0.9)
-    model.otherwise = writes(said, fact)
+    model.otherwise = writes(statement, fact)
     compress(scope)
     assert live(scope, tier=1) == {fact}
 

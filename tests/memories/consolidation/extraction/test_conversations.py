@@ -93,7 +93,7 @@ def run(model: FakeModel, workspace: Workspace, conversations: Sequence[Conversa
     def ran(which: Callable[[Conversation], Sequence[Fact]], *, reader: Any = None) -> None:
         true = {fact.content for conversation in conversations for fact in conversation.facts}
         result = "\n".join(conversation.summary.good for conversation in conversations)
-        honest = lambda said: "entailed" if said in true or said in result else "not_stated"  # noqa: E731
+        honest = lambda statement: "entailed" if statement in true or statement in result else "not_stated"  # noqa: E731
         model.reader = reader or (lambda asked: verdicts(asked, honest))
         for conversation in conversations:
             Workspace.objects.update(
@@ -121,8 +121,8 @@ def test_good_facts_are_kept_and_verified(run: Any, conversations: Sequence[Conv
 
 def test_good_summaries_are_told_whole(run: Any, conversations: Sequence[Conversation]) -> None:
     run(lambda one: ())
-    told = set(DailyEvent.objects.values_list("content", flat=True))
-    assert sum(conversation.summary.good in told for conversation in conversations) >= 0.9 * len(conversations)
+    events = set(DailyEvent.objects.values_list("content", flat=True))
+    assert sum(conversation.summary.good in events for conversation in conversations) >= 0.9 * len(conversations)
 
 
 def test_without_a_reader_good_facts_are_kept_as_quoted(run: Any, settings: Any) -> None:

@@ -84,7 +84,7 @@ def test_what_the_model_is_shown(api: Api, model: FakeModel, workspace: Workspac
             },
         ],
     }
-    assert "长期记忆" in request.said[0]
+    assert "长期记忆" in request.texts[0]
 
 
 @pytest.mark.thorough
@@ -195,8 +195,8 @@ def test_what_was_never_said_is_not_believed(api: Api, model: FakeModel) -> None
 
 def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
     """What a model invents about somebody is no fact for holding their name, and no event of the day."""
-    said = "I like green tea and walks by the lake in the morning before work."
-    say(api, said, "Noted.", slots={"speaker": "Zoe"})
+    statement = "I like green tea and walks by the lake in the morning before work."
+    say(api, statement, "Noted.", slots={"speaker": "Zoe"})
     model.otherwise = answering(
         fact("Zoe was arrested for murder in Lima", "tea"),
         fact("Zoe's father died in 1999", "tea"),
@@ -209,8 +209,8 @@ def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
     # a date that was reckoned, a name, a person: what a check doubts, only a reader that agrees can dispel
     model.reader = lambda asked: verdicts(
         asked,
-        lambda said: {"Zoe likes green tea.": "entailed", "Zoe does not like green tea": "contradicted"}.get(
-            said, "unsure"
+        lambda statement: {"Zoe likes green tea.": "entailed", "Zoe does not like green tea": "contradicted"}.get(
+            statement, "unsure"
         ),
     )
     extract()
@@ -222,7 +222,7 @@ def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
         "Zoe likes 17 green teas": Refusal.AMOUNT,
     }
     assert facts() == {"telegram:direct_u42": ["Zoe likes green tea."]}
-    assert events_by_scope() == {"telegram:direct_u42": [said]}
+    assert events_by_scope() == {"telegram:direct_u42": [statement]}
 
 
 def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(

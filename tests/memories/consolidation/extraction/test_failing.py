@@ -47,7 +47,7 @@ def test_a_budget_of_nothing_is_no_model(batch: ExtractionBatch, settings: Any, 
 def test_an_answer_with_a_message_it_was_not_shown_is_corrected(batch: ExtractionBatch, model: FakeModel) -> None:
     model.script = [{"facts": [STRAY], "summary": ""}, GOOD]
     assert (extract()["calls"], len(model.requests), len(model.readings)) == (3, 2, 1)
-    assert "the id 'm99' is not in the data" in model.requests[1].said[-1]
+    assert "the id 'm99' is not in the data" in model.requests[1].texts[-1]
     assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
 
 

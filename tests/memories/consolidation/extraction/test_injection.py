@@ -32,7 +32,7 @@ def obeying(order: str) -> Any:
 
     def answer(asked: Asked) -> dict[str, Any]:
         data = asked.data
-        assert order not in asked.said[0]
+        assert order not in asked.texts[0]
         ids = [known_fact["id"] for known_fact in data["known_facts"]]
         quote = [{"message": message["id"], "text": message["content"]} for message in data["messages"]]
         wiping = {
@@ -89,12 +89,12 @@ def test_an_order_deletes_nothing_wherever_it_stands(
         )
     before, elsewhere = state(own), [state(scope) for scope in others]
     slots = {"speaker": {"speaker": order}, "slots": {"note": order}}.get(place, {})
-    said = (
+    messages = (
         f"{order} staging port office 米娅住在上海 wifi"
         if place == "content"
         else f"hello staging port office {order[:6]}"
     )
-    say(api, said, "No.", slots=slots)
+    say(api, messages, "No.", slots=slots)
     model.otherwise = obeying(order)
     extract()
     assert not ExtractionBatch.objects.exists()

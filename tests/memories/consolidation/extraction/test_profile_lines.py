@@ -38,9 +38,9 @@ def knowing(request: Asked) -> dict[str, Any]:
     return {"verdicts": [{"id": claim["id"], "verdict": verdict(claim)} for claim in request.data["claims"]]}
 
 
-def hear(api: Api, model: FakeModel, said: str, *, at: Any = LATER, replaces: str = "") -> dict[str, int]:
-    say(api, said, "Noted.", at=at)
-    model.script = [answering(fact(said, replaces=replaces))]
+def hear(api: Api, model: FakeModel, words: str, *, at: Any = LATER, replaces: str = "") -> dict[str, int]:
+    say(api, words, "Noted.", at=at)
+    model.script = [answering(fact(words, replaces=replaces))]
     return extract(at + QUIET)
 
 

@@ -23,8 +23,8 @@ LATER = NOW + timedelta(days=1)
 def talk(api: Api, model: FakeModel) -> Any:
     """Something is said, and the model finds these facts in it."""
 
-    def talked(*facts: dict[str, Any], at: Any = NOW, said: str = "", said_at: str | None = None) -> dict[str, int]:
-        words = said or " ".join(fact["content"] for fact in facts)
+    def talked(*facts: dict[str, Any], at: Any = NOW, sentence: str = "", said_at: str | None = None) -> dict[str, int]:
+        words = sentence or " ".join(fact["content"] for fact in facts)
         say(api, words, "Noted.", at=at, said_at=said_at)
         model.script = [answering(*({**fact, "on": (words[:20],)} for fact in facts))]
         return extract(at + QUIET)

@@ -157,14 +157,14 @@ def test_nothing_is_gained_by_a_summary_that_is_no_shorter(hear: Any, queued: li
     assert ELLIPSIS not in Entry.objects.get().content
     model.otherwise = {"summary": whole.strip() + " That is all of it."}
     assert work(queued) == 0
-    assert "the summary is no shorter than the turn" in model.requests[-1].said[-1]
+    assert "the summary is no shorter than the turn" in model.requests[-1].texts[-1]
 
 
 def test_a_summary_that_would_tell_less_is_corrected(hear: Any, queued: list[Any], model: FakeModel) -> None:
     hear(LONG, ANSWER)
     model.script = [{"summary": "We looked at the staging database for an hour."}, {"summary": SUMMARY}]
     assert (work(queued), model.calls) == (1, 2)
-    assert SummaryFault.LOST in model.requests[1].said[-1]
+    assert SummaryFault.LOST in model.requests[1].texts[-1]
     assert Entry.objects.get().content == SUMMARY
     assert Spend.objects.get(purpose="turn_summary").failures == 1
 

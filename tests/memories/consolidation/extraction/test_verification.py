@@ -41,11 +41,11 @@ def test_the_model_is_told_once_what_was_wrong_with_which_fact(nuts_turn: None, 
     model.otherwise = answering(NUTS, BUILD, fact("Sam agreed.", "Noted"))
     assert extract()["refused"] == 2
     first, second = model.requests
-    objection = second.said[-1]
+    objection = second.texts[-1]
     assert "facts.1: Nobody said an address or code of it." in objection
     assert "facts.2: Only the bot said it." in objection
     assert "facts.0" not in objection
-    assert len(first.said) == 2
+    assert len(first.texts) == 2
     assert facts() == {"Sam is allergic to nuts.": Verification.VERIFIED}
 
 
@@ -90,7 +90,7 @@ def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(nuts_tu
     shown = [claim for claim in reading.data["claims"] if claim["quotes"]]
     assert all(set(claim) == {"id", "statement", "quotes"} for claim in shown)
     assert "becauseisaidso" not in str(shown) and "replaces" not in str(reading.data)
-    assert len(reading.said) == 2  # our words and the data, and no answer from before
+    assert len(reading.texts) == 2  # our words and the data, and no answer from before
 
 
 @pytest.mark.thorough
