@@ -26,7 +26,7 @@ class MemplatformMemory(Memory):
 
     def __init__(self, memory: BotMemory, person: str, chat: str = "", source: str = "user") -> None:
         self._memory, self._person, self._chat, self._source = memory, person, chat, source
-        self.context = Before()
+        self.latest = Before()
 
     def context(self, within: ChatCompletionContext | None = None) -> "MemplatformContext":
         """The `model_context` of the agent, which reports its turns; the messages are kept by the one within."""
@@ -40,10 +40,10 @@ class MemplatformMemory(Memory):
             return UpdateContextResult(memories=MemoryQueryResult(results=[]))
         history = [row for message in messages[:last] if (row := self.as_history(message))]
         ask = (self._person, words_of(messages[last].content), self._chat, history)
-        self.context = await asyncio.to_thread(self._memory.before, *ask)
-        if self.context.text and not isinstance(model_context, MemplatformContext):
-            await model_context.add_message(SystemMessage(content=self.context.text))
-        results = [MemoryContent(content=self.context.text, mime_type=MemoryMimeType.TEXT)] if self.context.text else []
+        self.latest = await asyncio.to_thread(self._memory.before, *ask)
+        if self.latest.text and not isinstance(model_context, MemplatformContext):
+            await model_context.add_message(SystemMessage(content=self.latest.text))
+        results = [MemoryContent(content=self.latest.text, mime_type=MemoryMimeType.TEXT)] if self.latest.text else []
         return UpdateContextResult(memories=MemoryQueryResult(results=results))
 
     async def query(
@@ -101,7 +101,7 @@ class MemplatformMemory(Memory):
         answers = [message.content for message in turn if isinstance(message, AssistantMessage)]
         assistant = "\n".join(words for words in answers if isinstance(words, str)) or "\n".join(results.values())
         if user and assistant:
-            outcome: dict[str, Any] = {"recall_id": self.context.recall_id, "tool_calls": calls or None}
+            outcome: dict[str, Any] = {"recall_id": self.latest.recall_id, "tool_calls": calls or None}
             await asyncio.to_thread(self._memory.after, self._person, user, assistant, self._chat, **outcome)
 
 
@@ -128,12 +128,12 @@ class MemplatformContext(ChatCompletionContext):
 
     async def get_messages(self) -> list[LLMMessage]:
         """What memory says, and the messages."""
-        text = self._memory.context.text
+        text = self._memory.latest.text
         return [*([SystemMessage(content=text)] if text else []), *await self._within.get_messages()]
 
     async def clear(self) -> None:
         """Drop the messages."""
-        self._turn, self._memory.context = [], Before()
+        self._turn, self._memory.latest = [], Before()
         await self._within.clear()
 
     async def save_state(self) -> Mapping[str, Any]:

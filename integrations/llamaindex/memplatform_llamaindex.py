@@ -23,7 +23,7 @@ class MemplatformMemory(Memory):
     _chat: str = PrivateAttr(default="")
     _turn: list[ChatMessage] = PrivateAttr(default_factory=list)  # not answered yet
     _asked: str = PrivateAttr(default="")
-    _context: Before = PrivateAttr(default_factory=Before)
+    _latest: Before = PrivateAttr(default_factory=Before)
 
     @classmethod
     def class_name(cls) -> str:
@@ -46,10 +46,10 @@ class MemplatformMemory(Memory):
             await self._ask(spoken.pop(), spoken)
         elif input:  # a chat engine reads before it stores
             await self._ask(input if isinstance(input, ChatMessage) else ChatMessage(content=input), spoken)
-        if not self._context.text:
+        if not self._latest.text:
             return messages
         first = messages[0] if messages and messages[0].role == MessageRole.SYSTEM else None
-        blocks = [TextBlock(text=self._context.text), *(first.blocks if first else ())]
+        blocks = [TextBlock(text=self._latest.text), *(first.blocks if first else ())]
         return [ChatMessage(role=MessageRole.SYSTEM, blocks=blocks), *messages[1 if first else 0 :]]
 
     async def aput(self, message: ChatMessage) -> None:
@@ -70,7 +70,7 @@ class MemplatformMemory(Memory):
     async def areset(self, *args: Any, **kwargs: Any) -> None:
         """Begin the conversation anew; what is remembered of it stays."""
         await super().areset(*args, **kwargs)
-        self._turn, self._asked, self._context = [], "", Before()
+        self._turn, self._asked, self._latest = [], "", Before()
         if self._bot:
             await asyncio.to_thread(self._bot.begin_anew, self._person, self._chat)
 
@@ -80,7 +80,7 @@ class MemplatformMemory(Memory):
         if self._bot and asked != self._asked:
             history = [{"role": one.role.value, "content": answer_of(one)} for one in before]
             self._asked = asked
-            self._context = await asyncio.to_thread(self._bot.before, self._person, words, self._chat, history)
+            self._latest = await asyncio.to_thread(self._bot.before, self._person, words, self._chat, history)
 
     async def _hear(self, messages: list[ChatMessage]) -> None:
         for message in messages:
@@ -98,7 +98,7 @@ class MemplatformMemory(Memory):
         ]
         user, assistant = ("\n".join(answer_of(one) for one in turn if one.role == side) for side in SIDES)
         if self._bot and user.strip():
-            report: dict[str, Any] = {"recall_id": self._context.recall_id, "tool_calls": calls or None}
+            report: dict[str, Any] = {"recall_id": self._latest.recall_id, "tool_calls": calls or None}
             await asyncio.to_thread(self._bot.after, self._person, user, assistant.strip(), self._chat, **report)
 
 

@@ -26,7 +26,7 @@ class MemplatformSession(SessionABC):
         self._pending: list[Any] = []  # of a turn that is not answered
         self._unsent: list[tuple[str, list[Any]]] = []  # answered turns that memory has not taken
         self._taken_back = 0
-        self._asked, self._context = "", Before()
+        self._asked, self._latest = "", Before()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The history as memory has it, a summary for what is long ago; then what it has not taken yet."""
@@ -71,8 +71,8 @@ class MemplatformSession(SessionABC):
             words, before = words_of(given.input[last].get("content")), given.input[:last]  # type: ignore[union-attr]
             if words != self._asked:
                 ask = (self._person, words, self.session_id, [dict(item) for item in before])
-                self._asked, self._context = words, await asyncio.to_thread(self._memory.before, *ask)
-        text = "\n\n".join(part for part in (given.instructions, self._context.text) if part)
+                self._asked, self._latest = words, await asyncio.to_thread(self._memory.before, *ask)
+        text = "\n\n".join(part for part in (given.instructions, self._latest.text) if part)
         return ModelInputData(input=given.input, instructions=text or None)
 
     def _stored(self) -> list[Any]:
@@ -94,7 +94,7 @@ class MemplatformSession(SessionABC):
             self._person,
             *("\n".join(texts[side]) for side in SIDES),
             self.session_id,
-            recall_id=self._context.recall_id,
+            recall_id=self._latest.recall_id,
             tool_calls=calls[:MOST_TOOL_CALLS] or None,
             once=key,
         )

@@ -21,16 +21,16 @@ class MemplatformMemory(AbstractCapability[Any]):
     person: Callable[[RunContext[Any]], str] = lambda ctx: str(ctx.deps)
     chat: Callable[[RunContext[Any]], str] = lambda ctx: ctx.conversation_id or ""
     tools: bool = True
-    context: Before = field(default_factory=Before)
+    latest: Before = field(default_factory=Before)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         """A copy for one run, which knows what memory says to its prompt."""
         ask = (self.person(ctx), words_of_prompt(ctx.prompt), self.chat(ctx), plain_history(ctx.messages))
-        return replace(self, context=await asyncio.to_thread(self.memory.before, *ask))
+        return replace(self, latest=await asyncio.to_thread(self.memory.before, *ask))
 
     def get_instructions(self) -> str | None:
         """What is known that helps to answer."""
-        return self.context.text or None
+        return self.latest.text or None
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
         """Tools with which the model searches the person's memory, and saves to it."""
@@ -60,7 +60,7 @@ class MemplatformMemory(AbstractCapability[Any]):
             words_of_prompt(ctx.prompt),
             str(result.output),
             self.chat(ctx),
-            recall_id=self.context.recall_id,
+            recall_id=self.latest.recall_id,
             once=ctx.run_id or "",
         )
         return result
