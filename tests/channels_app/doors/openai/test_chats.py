@@ -9,7 +9,7 @@ from channels_app.api.turns import NewTurn
 from channels_app.doors.openai.answers import read_messages, with_memory
 from memories.models import Entry, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
-from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, call, eventually, said, spoken, streamed
+from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, call, eventually, reply, spoken, streamed
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.mark.thorough
 def test_a_bot_that_changed_its_base_url_has_memory(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said("Noted."), said("In Hangzhou."))
+    upstream.say(reply("Noted."), reply("In Hangzhou."))
     bot.chat.completions.create(model="m", messages=[{"role": "user", "content": "I moved to Hangzhou"}])
     assert spoken() == ["I moved to Hangzhou", "Noted."]
     own = {"role": "system", "content": "You are terse."}
@@ -43,7 +43,7 @@ def test_a_stream_comes_as_it_is_and_is_remembered(bot: OpenAI, upstream: Upstre
 def test_of_the_history_a_bot_sends_only_the_newest_turn_is_kept_and_none_of_it_is_told_again(
     bot: OpenAI, upstream: Upstream
 ) -> None:
-    upstream.say(said("Noted."), said("Fine."), said("It is 4471."))
+    upstream.say(reply("Noted."), reply("Fine."), reply("It is 4471."))
     talk = [{"role": "user", "content": "my locker at the pool is number 4471"}]
     for question in ("my locker at work is number 12", "what is the number of my locker?"):
         answer = bot.chat.completions.create(model="m", messages=talk)
@@ -66,7 +66,7 @@ def test_memory_stands_behind_the_bots_own_instructions_in_their_role() -> None:
 
 
 def test_parts_with_pictures_are_passed_on_and_their_words_are_kept(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said("A boat."))
+    upstream.say(reply("A boat."))
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 1_500_000}}
     parts = [{"type": "text", "text": "What is\nthis?"}, picture]
     bot.chat.completions.create(model="m", messages=[{"role": "user", "content": parts}])
@@ -75,7 +75,7 @@ def test_parts_with_pictures_are_passed_on_and_their_words_are_kept(bot: OpenAI,
 
 
 def test_a_turn_sent_twice_under_one_idempotency_key_is_kept_once(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said("Noted."), said("Noted again."))
+    upstream.say(reply("Noted."), reply("Noted again."))
     once = {"Idempotency-Key": "turn 1"}
     for _ in range(2):
         answer = bot.chat.completions.with_raw_response.create(model="m", messages=QUESTION, extra_headers=once)
@@ -84,7 +84,7 @@ def test_a_turn_sent_twice_under_one_idempotency_key_is_kept_once(bot: OpenAI, u
 
 
 def test_a_turn_that_goes_on_with_tools_of_the_bot_is_kept_when_it_ends(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said(None, tool_calls=[call(1, "deploy", to="prod", token="hunter2")]), said("It runs."))
+    upstream.say(reply(None, tool_calls=[call(1, "deploy", to="prod", token="hunter2")]), reply("It runs."))
     first = bot.chat.completions.create(model="m", messages=QUESTION).choices[0].message
     assert first.tool_calls[0].function.name == "deploy" and spoken() == []
     result = {"role": "tool", "tool_call_id": "call_1", "content": "ok"}
@@ -108,7 +108,7 @@ def test_calls_nobody_can_read_cost_no_turn() -> None:
 
 @pytest.mark.thorough
 def test_who_speaks_is_told_by_user_or_by_headers(live_server: Any, upstream: Upstream, workspace: Workspace) -> None:
-    upstream.say(said("Noted."))
+    upstream.say(reply("Noted."))
     bot = OpenAI(base_url=f"{live_server.url}/v1", api_key=make_key(workspace), max_retries=0)
     group = {"Chat": "g%31", "Sender": "%E5%B0%8F", "Group": "yes", "Account": "b", "Platform": "lark"}
     for more in (

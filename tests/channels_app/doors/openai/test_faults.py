@@ -18,7 +18,7 @@ from channels_app.doors.openai.errors import ProxyFull, TooManyChats
 from memories.choices import Permission
 from memories.models import Workspace
 from memories.offline import database
-from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, eventually, said, spoken
+from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, eventually, reply, spoken
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,7 +58,7 @@ def test_an_upstream_that_is_too_slow_is_a_504_and_no_turn(
 ) -> None:
     over = threading.Event()
     settings.MEMORY_PROXY_SECONDS = 0.2
-    upstream.say(lambda _asked: over.wait(10) and said("Late."))
+    upstream.say(lambda _asked: over.wait(10) and reply("Late."))
     with pytest.raises(openai.InternalServerError) as refused:
         bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
     over.set()
@@ -68,7 +68,7 @@ def test_an_upstream_that_is_too_slow_is_a_504_and_no_turn(
 
 @pytest.mark.thorough
 def test_memory_that_fails_fails_no_chat(bot: OpenAI, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    upstream.say(said("Hello."))
+    upstream.say(reply("Hello."))
     wrong = {"X-Memplatform-Platform": "telegramm"}
     assert degraded(bot, extra_headers=wrong) == "context:invalid, turn:invalid"
     monkeypatch.setattr(context, "recall", lambda *_a, **_k: 1 / 0)
@@ -83,7 +83,7 @@ def test_memory_that_fails_fails_no_chat(bot: OpenAI, upstream: Upstream, monkey
 def test_while_the_database_is_away_the_files_help_and_the_turn_is_kept_for_later(
     bot: OpenAI, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upstream.say(said("Hello."))
+    upstream.say(reply("Hello."))
     assert degraded(bot) == "None"
     monkeypatch.setattr(database, "is_away", lambda: True)
     assert degraded(bot) == "database"
@@ -100,7 +100,7 @@ def test_it_is_off_until_an_upstream_is_named(bot: OpenAI, settings: Any) -> Non
 
 @pytest.mark.thorough
 def test_only_a_key_that_may_write_may_ask(bot: OpenAI, upstream: Upstream, workspace: Workspace) -> None:
-    upstream.say(said("Hello."))
+    upstream.say(reply("Hello."))
     with pytest.raises(openai.AuthenticationError, match="not known"):
         bot.with_options(api_key="mp_unknown").chat.completions.create(model="m", messages=QUESTION)
     reader = bot.with_options(api_key=make_key(workspace, permissions=[Permission.READ]))
@@ -113,7 +113,7 @@ def test_only_a_key_that_may_write_may_ask(bot: OpenAI, upstream: Upstream, work
 
 @pytest.mark.thorough
 def test_what_a_stranger_said_is_not_told(bot: OpenAI, upstream: Upstream, stranger: Workspace) -> None:
-    upstream.say(said("Noted."))
+    upstream.say(reply("Noted."))
     bot.chat.completions.create(model="m", messages=[{"role": "user", "content": "my locker is number 4471"}])
     question = [{"role": "user", "content": "what is the number of my locker?"}]
     for who, is_told in ((bot, True), (bot.with_options(api_key=make_key(stranger)), False)):
@@ -125,7 +125,7 @@ def test_what_a_stranger_said_is_not_told(bot: OpenAI, upstream: Upstream, stran
 def test_models_are_those_the_owner_named_or_all(
     bot: OpenAI, upstream: Upstream, httpserver: HTTPServer, settings: Any
 ) -> None:
-    upstream.say(said("Hello."))
+    upstream.say(reply("Hello."))
     data = {"object": "list", "data": [{"id": "a", "object": "model", "created": 1, "owned_by": "x"}]}
     httpserver.expect_request("/v1/models", method="GET").respond_with_json(data)
     assert [model.id for model in bot.models.list()] == ["a"]
@@ -138,7 +138,7 @@ def test_models_are_those_the_owner_named_or_all(
 
 
 def test_what_the_proxy_refuses_is_said_in_openais_words(bot: OpenAI, upstream: Upstream, settings: Any) -> None:
-    upstream.say(said("Hello."))
+    upstream.say(reply("Hello."))
     settings.MEMORY_PROXY_CHATS = 0
     with pytest.raises(openai.InternalServerError) as full:
         bot.chat.completions.create(model="m", messages=QUESTION)
@@ -219,7 +219,7 @@ def test_a_key_that_floods_leaves_places_to_others(
 ) -> None:
     settings.MEMORY_PROXY_CHATS = 4
     over = threading.Event()
-    upstream.say(lambda _asked: over.wait(20) and said("Hello."))
+    upstream.say(lambda _asked: over.wait(20) and reply("Hello."))
     keys, base = (make_key(workspace), make_key(stranger)), f"{live_server.url}/v1"
     bots = [OpenAI(api_key=key, base_url=base, max_retries=0) for key in keys]
     threads = [

@@ -10,7 +10,7 @@ from django.db import connection
 from openai import OpenAI
 
 from channels_app.doors.openai.calls import PLACES
-from tests.channels_app.doors.openai.conftest import END, QUESTION, Upstream, event, eventually, said, spoken
+from tests.channels_app.doors.openai.conftest import END, QUESTION, Upstream, event, eventually, reply, spoken
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,7 +79,7 @@ def test_answers_of_one_conversation_that_come_at_once_are_all_kept(bot: OpenAI,
         answer = bot.chat.completions.with_raw_response.create(model="m", messages=messages)
         return str(answer.headers.get("X-Memplatform-Degraded"))
 
-    upstream.say(said("Noted."))
+    upstream.say(reply("Noted."))
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(chat, range(8))) == {"None"}
     assert sorted(spoken()[::2]) == [f"message {number}" for number in range(8)]

@@ -10,7 +10,7 @@ from channels_app.doors.openai import memory
 from channels_app.doors.openai.memory import MOST_ROUNDS
 from channels_app.doors.tools.registry import TOOLS
 from memories.models import Entry
-from tests.channels_app.doors.openai.conftest import END, Upstream, call, event, eventually, said, spoken, streamed
+from tests.channels_app.doors.openai.conftest import END, Upstream, call, event, eventually, reply, spoken, streamed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ON = {"X-Memplatform-Tools": "on"}
@@ -39,7 +39,7 @@ def saved() -> int:
 
 
 def test_a_model_saves_and_the_bot_sees_only_the_answer(bot: OpenAI, upstream: Upstream) -> None:
-    upstream.say(said("Let me see.", tool_calls=[SAVE]), said("Done."))
+    upstream.say(reply("Let me see.", tool_calls=[SAVE]), reply("Done."))
     answer = bot.chat.completions.create(**ASKED, tools=[DEPLOY], extra_headers=ON)
     assert answer.choices[0].message.content == "Done." and not answer.choices[0].message.tool_calls
     first, second = upstream.asked
@@ -66,7 +66,7 @@ def test_calls_of_the_bots_own_tools_reach_it_without_those_of_memory(
     bot: OpenAI, upstream: Upstream, is_stream: bool
 ) -> None:
     calls = [SAVE, call(2, "deploy", to="prod")]
-    upstream.say(in_events(*calls) if is_stream else said(None, tool_calls=calls))
+    upstream.say(in_events(*calls) if is_stream else reply(None, tool_calls=calls))
     if is_stream:
         with bot.chat.completions.stream(**ASKED, tools=[DEPLOY], extra_headers=ON) as stream:
             message = stream.get_final_completion().choices[0].message
@@ -79,7 +79,7 @@ def test_calls_of_the_bots_own_tools_reach_it_without_those_of_memory(
 
 def test_a_model_that_never_stops_calling_has_to_do_without(bot: OpenAI, upstream: Upstream) -> None:
     search = call(1, "memory_search", query="brushes", max_results=None)
-    upstream.say(lambda asked: said(None, tool_calls=[search]) if "tools" in asked else said("Enough."))
+    upstream.say(lambda asked: reply(None, tool_calls=[search]) if "tools" in asked else reply("Enough."))
     answer = bot.chat.completions.create(**ASKED, extra_headers=ON)
     assert answer.choices[0].message.content == "Enough." and len(upstream.asked) == MOST_ROUNDS + 1
     assert "tools" not in upstream.asked[-1]
@@ -88,7 +88,7 @@ def test_a_model_that_never_stops_calling_has_to_do_without(bot: OpenAI, upstrea
 def test_a_model_is_told_when_memory_cannot_be_reached(
     bot: OpenAI, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upstream.say(said(None, tool_calls=[SAVE]), said("I could not."))
+    upstream.say(reply(None, tool_calls=[SAVE]), reply("I could not."))
     monkeypatch.setattr(memory.Memory, "_call", lambda *_a, **_k: None)
     answer = bot.chat.completions.create(**ASKED, extra_headers=ON)
     assert answer.choices[0].message.content == "I could not."
@@ -97,7 +97,7 @@ def test_a_model_is_told_when_memory_cannot_be_reached(
 
 def test_nothing_is_offered_unasked_nor_in_the_place_of_a_tool_of_the_bot(bot: OpenAI, upstream: Upstream) -> None:
     own = {"type": "function", "function": {"name": "memory_save", "parameters": {"type": "object", "properties": {}}}}
-    upstream.say(said("Fine."), said(None, tool_calls=[SAVE]))
+    upstream.say(reply("Fine."), reply(None, tool_calls=[SAVE]))
     bot.chat.completions.create(**ASKED)
     assert "tools" not in upstream.asked[0]
     answer = bot.chat.completions.create(**ASKED, tools=[own], extra_headers=ON)
