@@ -12,7 +12,6 @@ import base64
 import hashlib
 import hmac
 import json
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -26,8 +25,8 @@ from django.utils.translation import gettext_lazy as _
 from websockets.sync.client import ClientConnection
 
 from channels_app.models import Receiving
-from channels_app.platforms import sockets
-from channels_app.platforms.rest import Answer, ask
+from channels_app.platforms import network
+from channels_app.platforms.network import Answer, ask
 from channels_app.platforms.wire import (
     NAME_MAX,
     Account,
@@ -50,7 +49,7 @@ from channels_app.platforms.wire import (
 
 OLDEST, NEWEST = timedelta(hours=1), timedelta(minutes=5)
 TOPIC = "/v1.0/im/bot/messages/get"
-_BUSY_SECONDS, _EARLY_SECONDS = 30.0, 300
+_BUSY_SECONDS = 30.0
 _BUSY_ERRORS = frozenset({130101, 410100, 90018, -1})  # of a session's address: too fast, limited, busy
 _USER = "user:"  # how the key of a direct chat begins: it is written to by its person
 _OUTSIDE = "$:"  # how the id of somebody begins who is not of the company
@@ -58,9 +57,6 @@ _PLACEHOLDERS = {
     "picture": "[photo]", "audio": "[voice message]", "video": "[video]", "file": "[file]", "location": "[location]",
     "unknownMsgType": "[message]",
 }  # fmt: skip
-
-#: Tokens with the time they are good until, by server, app and its secret.
-_tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
 
 
 class DingTalk(Platform):
@@ -146,9 +142,9 @@ class DingTalk(Platform):
         if not (isinstance(endpoint, str) and isinstance(ticket, str)):
             failure = _failure(answer)
             raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
-        with closing(sockets.open_socket(f"{endpoint}?ticket={ticket}")) as stream:
+        with closing(network.open_socket(f"{endpoint}?ticket={ticket}")) as stream:
             keep((), {})
-            for raw in sockets.frames(stream, stop):
+            for raw in network.frames(stream, stop):
                 _take(stream, raw, account, keep)
 
 
@@ -161,7 +157,7 @@ def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Ke
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return
     if kind == "SYSTEM" and topic == "disconnect":
-        raise TryLater("disconnect", sockets.AGAIN_SECONDS)
+        raise TryLater("disconnect", network.AGAIN_SECONDS)
     answer = data
     if kind == "CALLBACK":
         answer = json.dumps({"response": "OK"})
@@ -171,7 +167,7 @@ def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Ke
             messages = []
         keep(messages, {})
     ack = {"contentType": "application/json", "messageId": message_id}
-    sockets.send(stream, json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))
+    network.send(stream, json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))
 
 
 def read(body: Any, account: Account) -> list[Incoming]:
@@ -253,35 +249,27 @@ def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:
 def _call(account: Account, path: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a call answers. Raises KeyRefused, NotDeliverable, TryLater."""
     for is_last in (False, True):
-        headers = {"x-acs-dingtalk-access-token": _token(account)}
+        headers = {"x-acs-dingtalk-access-token": _token(account, is_fresh=is_last)}
         answer = ask(f"{settings.DINGTALK_API_URL}{path}", payload, headers=headers)
         if answer.status < 400 and "code" not in answer.body:
             return answer.body
         if is_last or answer.body.get("code") != "InvalidAuthentication":
             raise _failure(answer)
-        _tokens.pop(_place(account), None)
     raise AssertionError
 
 
-def _place(account: Account) -> tuple[str, str, str]:
-    secret = hashlib.sha256(account["client_secret"].encode()).hexdigest()
-    return str(settings.DINGTALK_API_URL), account["client_id"], secret
-
-
-def _token(account: Account) -> str:
+def _token(account: Account, *, is_fresh: bool = False) -> str:
     """The app's token. Raises KeyRefused, TryLater."""
-    token, until = _tokens.get(_place(account), ("", 0.0))
-    if time.monotonic() < until:
-        return token
-    asked = {"appKey": account["client_id"], "appSecret": account["client_secret"]}
-    answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/oauth2/accessToken", asked)
-    token = answer.body.get("accessToken") or ""
-    if not token:
-        failure = _failure(answer)
-        raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
-    seconds = float(answer.body.get("expireIn") or 0)
-    _tokens[_place(account)] = (token, time.monotonic() + seconds - _EARLY_SECONDS)
-    return token
+    server, app, secret = str(settings.DINGTALK_API_URL), account["client_id"], account["client_secret"]
+
+    def get() -> tuple[str, float]:
+        answer = ask(f"{server}/v1.0/oauth2/accessToken", {"appKey": app, "appSecret": secret})
+        if not (token := answer.body.get("accessToken")):
+            failure = _failure(answer)
+            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+        return str(token), float(answer.body.get("expireIn") or 0)
+
+    return network.token_of((server, app, hashlib.sha256(secret.encode()).hexdigest()), get, is_fresh=is_fresh)
 
 
 def _failure(answer: Answer) -> PlatformFailure:

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
 import structlog
-from cachetools import TTLCache
 from django.conf import settings
 from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
@@ -26,7 +25,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from websockets.sync.client import ClientConnection
 
 from channels_app.models import MessageKind, Receiving
-from channels_app.platforms import sockets
+from channels_app.platforms import network
 from channels_app.platforms.wire import (
     Account,
     Call,
@@ -68,8 +67,6 @@ _MEMBERS = {"member_joined_channel": MessageKind.JOINED, "member_left_channel": 
 _PLACEHOLDERS = {"image": "[photo]", "video": "[video]", "audio": "[audio]"}
 _TIME = re.compile(r"(\d{1,11})\.(\d{6})")
 _REFERENCE = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
-#: Names of people, by token and id: asked for once an hour.
-_names: TTLCache[tuple[str, str], str] = TTLCache(maxsize=10_000, ttl=3600)
 
 
 class Slack(Platform):
@@ -129,27 +126,20 @@ class Slack(Platform):
     ) -> None:
         while not stop():
             opened_at = time.monotonic()
-            with closing(sockets.open_socket(_socket_url(account))) as socket:
-                for raw in sockets.frames(socket, stop):
+            with closing(network.open_socket(_socket_url(account))) as socket:
+                for raw in network.frames(socket, stop):
                     if not _take(socket, raw, account, keep, clock()):
                         break
-            while time.monotonic() < opened_at + sockets.AGAIN_SECONDS and not stop():  # a new one each time it asks
+            while time.monotonic() < opened_at + network.AGAIN_SECONDS and not stop():  # a new one each time it asks
                 time.sleep(0.2)
 
     def send(self, message: Outgoing, account: Account) -> str:
         return _ask(lambda client: _sent(client, message), account)
 
-    def name_of(self, peer: str, account: Account) -> str:
-        key = (account["token"], peer)
-        if key not in _names:
-            try:
-                user = _ask(lambda client: client.users_info(user=peer), account).get("user") or {}
-            except (KeyRefused, NotDeliverable):  # without the right to ask for names: everybody stays an id
-                user = {}
-            profile = user.get("profile") or {}
-            names = (profile.get("display_name"), profile.get("real_name"), user.get("name"))
-            _names[key] = str(next(filter(None, names), ""))
-        return _names[key]
+    def ask_name(self, peer: str, account: Account) -> str:
+        user: Any = _ask(lambda client: client.users_info(user=peer), account).get("user") or {}
+        profile = user.get("profile") or {}
+        return str(profile.get("display_name") or profile.get("real_name") or user.get("name") or "")
 
 
 def _verify(call: Call, account: Account) -> None:
@@ -162,11 +152,7 @@ def _verify(call: Call, account: Account) -> None:
     try:
         verifier = signature.SignatureVerifier(account["signing_secret"], CallClock())
         is_genuine = bool(account["signing_secret"]) and verifier.is_valid_request(call.body, call.headers)
-    except (
-        ValueError,
-        TypeError,
-        OverflowError,
-    ):  # a time that is none, a body that is no text
+    except (ValueError, TypeError, OverflowError):  # a time that is none, a body that is no text
         raise NotGenuine from None
     if not is_genuine:
         raise NotGenuine
@@ -220,7 +206,7 @@ def _take(socket: ClientConnection, raw: str | bytes, account: Account, keep: Ke
         except (NotReadable, NotGenuine) as refusal:  # acknowledged all the same: it will not be better next time
             log.warning("channel.not_taken", platform="slack", reason=type(refusal).__name__)
         keep(messages, {})
-        sockets.send(socket, json.dumps({"envelope_id": envelope_id}))
+        network.send(socket, json.dumps({"envelope_id": envelope_id}))
     return True
 
 

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from channels_app.platforms import rest
+from channels_app.platforms import network
 from channels_app.platforms.wire import Call, Incoming, KeyRefused, NotDeliverable, NotGenuine, NotReadable, TryLater
 
 log = structlog.get_logger(__name__)
@@ -202,9 +201,8 @@ class Login:
 
     def token(self, *, is_fresh: bool = False) -> str:
         """The token of the moment, or a new one. Raises KeyRefused, TryLater."""
-        place = (self.platform, self.url, *self.secrets.values())
-        token, until = _tokens.get(place, ("", 0.0))
-        if is_fresh or time.monotonic() >= until:
+
+        def get() -> tuple[str, float]:
             if self.method == "GET":
                 answer = self._answer("GET", self.path, {"params": self.secrets})
             else:
@@ -216,22 +214,12 @@ class Login:
             token, seconds = str(answer.get("access_token") or ""), answer.get("expires_in")
             if not token:
                 raise TryLater("no token")
-            until = time.monotonic() + max(60, (seconds if isinstance(seconds, int) else 7200) - 300)
-            _tokens[place] = (token, until)
-        return token
+            return token, max(network.EARLY_SECONDS + 60, seconds if isinstance(seconds, int) else 7200)
+
+        return network.token_of((self.platform, self.url, *self.secrets.values()), get, is_fresh=is_fresh)
 
     def _answer(self, method: str, path: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        answer = rest.ask(f"{self.url}{path}", method=method, **request)
+        answer = network.ask(f"{self.url}{path}", method=method, **request)
         if answer.status != 200 or not answer.body:
             raise TryLater(f"status {answer.status}")
         return answer.body
-
-
-#: Tokens with the moment until which they are used, by who asks.
-_tokens: dict[tuple[str, ...], tuple[str, float]] = {}
-
-
-def close() -> None:
-    """Close the connections of this process and forget its tokens."""
-    _tokens.clear()
-    rest.close()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
-from cachetools import TTLCache
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
@@ -42,8 +41,6 @@ CODES = tencent.Codes(
 )
 _PLACEHOLDERS = {"image": "[photo]", "file": "[file]", "video": "[video]", "voice": "[voice message]"}
 _MENTION = re.compile(r"@\S{1,64}\s{1,8}")
-#: Names of people, by company and id: asked for once an hour.
-_names: TTLCache[tuple[str, str], str] = TTLCache(maxsize=10_000, ttl=3600)
 
 
 class WeCom(Platform):
@@ -185,15 +182,10 @@ class WeCom(Platform):
             raise NotDeliverable("not a user of this app")
         return str(sent.get("msgid") or "")
 
-    def name_of(self, peer: str, account: Account) -> str:
-        key = (account["corp_id"], peer)
-        if account["corp_id"] and key not in _names:
-            try:
-                user = _login(account).ask("/cgi-bin/user/get", "GET", params={"userid": peer})
-            except (KeyRefused, NotDeliverable):  # without the right to ask for names: everybody stays an id
-                user = {}
-            _names[key] = str(user.get("name") or "")
-        return _names.get(key, "")
+    def ask_name(self, peer: str, account: Account) -> str:
+        if not account["corp_id"]:
+            return ""
+        return str(_login(account).ask("/cgi-bin/user/get", "GET", params={"userid": peer}).get("name") or "")
 
 
 def _login(account: Account) -> tencent.Login:

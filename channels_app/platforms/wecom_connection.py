@@ -18,7 +18,7 @@ import structlog
 from django.conf import settings
 from websockets.sync.client import ClientConnection
 
-from channels_app.platforms import sockets, tencent
+from channels_app.platforms import network, tencent
 from channels_app.platforms.wire import (
     Account,
     Conflicting,
@@ -52,7 +52,7 @@ class Link:
         """Send a request; its id. Raises TryLater."""
         number = number or f"{command}_{uuid4().hex}"
         frame = {"cmd": command, "headers": {"req_id": number}, **({"body": body} if body is not None else {})}
-        sockets.send(self._socket, json.dumps(frame, ensure_ascii=False))
+        network.send(self._socket, json.dumps(frame, ensure_ascii=False))
         return number
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -63,7 +63,7 @@ class Link:
             self.start(command, body, number)
             answer = answers.get(timeout=ANSWER_SECONDS)
         except Empty:
-            raise TryLater("no answer", sockets.AGAIN_SECONDS) from None
+            raise TryLater("no answer", network.AGAIN_SECONDS) from None
         finally:
             del self._waiting[number]
         return checked(answer)
@@ -73,7 +73,7 @@ class Link:
         if time.monotonic() < self._beat_at:
             return
         if self._unanswered >= 2:
-            raise TryLater("silent", sockets.AGAIN_SECONDS)
+            raise TryLater("silent", network.AGAIN_SECONDS)
         self.start("ping")
         self._unanswered += 1
         self._beat_at = time.monotonic() + BEAT_SECONDS
@@ -103,7 +103,7 @@ def checked(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def introduce(account: Account) -> None:
     """Find out whether the bot is let in. Raises KeyRefused, TryLater."""
-    with closing(sockets.open_socket(settings.WECOM_SOCKET_URL)) as socket:
+    with closing(network.open_socket(settings.WECOM_SOCKET_URL)) as socket:
         _subscribe(socket, Link(socket), account, lambda: False)
 
 
@@ -118,7 +118,7 @@ def send(account: Account, chat: str, text: str) -> None:
 
 def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -> None:
     """Have what comes over the connection kept until told to stop. Raises KeyRefused, Conflicting, TryLater."""
-    with closing(sockets.open_socket(settings.WECOM_SOCKET_URL)) as socket:
+    with closing(network.open_socket(settings.WECOM_SOCKET_URL)) as socket:
         link = Link(socket)
         _subscribe(socket, link, account, stop)
         keep((), {})
@@ -130,7 +130,7 @@ def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -
         with _opening:
             _links[account["bot_id"]] = link
         try:
-            for raw in sockets.frames(socket, is_over):
+            for raw in network.frames(socket, is_over):
                 # Keep what a frame holds, or hand on what it answers
                 frame = _read(raw)
                 body, number = frame.get("body"), _number(frame)
@@ -149,7 +149,7 @@ def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -
                     case _:
                         link.answered(number, frame)
         except Conflicting:
-            time.sleep(sockets.LOOK_SECONDS)
+            time.sleep(network.LOOK_SECONDS)
             if not stop():  # else it was saved anew here, and its key tried
                 raise
         finally:
@@ -162,7 +162,7 @@ def _subscribe(socket: ClientConnection, link: Link, account: Account, stop: Cal
     """Raises KeyRefused, TryLater."""
     end = time.monotonic() + ANSWER_SECONDS
     number = link.start("aibot_subscribe", {"bot_id": account["bot_id"], "secret": account["bot_secret"]})
-    for raw in sockets.frames(socket, lambda: stop() or time.monotonic() > end):
+    for raw in network.frames(socket, lambda: stop() or time.monotonic() > end):
         frame = _read(raw)
         if _number(frame) == number:
             try:
@@ -170,7 +170,7 @@ def _subscribe(socket: ClientConnection, link: Link, account: Account, stop: Cal
             except NotDeliverable as refusal:
                 raise KeyRefused(str(refusal), "bot_secret") from None
             return
-    raise TryLater("no answer", sockets.AGAIN_SECONDS)
+    raise TryLater("no answer", network.AGAIN_SECONDS)
 
 
 def _read(raw: str | bytes) -> Mapping[str, Any]:

@@ -5,8 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from threading import Lock
 from typing import Any, ClassVar, Self
 
+from cachetools import TTLCache
 from django.utils.functional import Promise
 
 from channels_app.models import MessageKind, Receiving
@@ -197,6 +199,9 @@ def read_json(raw: str | bytes) -> dict[str, Any]:
 
 Keep = Callable[[Sequence[Incoming], Mapping[str, Any]], None]
 Clock = Callable[[], datetime]
+#: What people are called, also those without a name: asked for once an hour, by person and whatever the account has.
+names: TTLCache[tuple[Any, ...], str] = TTLCache(10_000, ttl=3600)
+_names_lock = Lock()
 
 
 class Platform(ABC):
@@ -248,7 +253,21 @@ class Platform(ABC):
         """
 
     def name_of(self, peer: str, account: Account) -> str:
-        """What people call somebody, where messages do not say it; empty: nobody knows. Raises KeyRefused, TryLater."""
+        """What people call somebody, where messages do not say it; empty: nobody knows. Raises TryLater."""
+        place = (self.name, peer, *account.options.items())
+        with _names_lock:
+            name = names.get(place)
+        if name is None:
+            try:
+                name = self.ask_name(peer, account)
+            except (KeyRefused, NotDeliverable):  # without the right to ask for names everybody stays an id
+                name = ""
+            with _names_lock:
+                names[place] = name
+        return name
+
+    def ask_name(self, peer: str, account: Account) -> str:
+        """Ask the platform what people call somebody. Raises KeyRefused, NotDeliverable, TryLater."""
         return ""
 
     def show_typing(self, chat: str, account: Account) -> None:  # noqa: B027 (not all can)

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from xml.sax.saxutils import escape
 
-from channels_app.platforms import tencent
+from channels_app.platforms import network, tencent
 from tests.support.local_server import QuietHandler, local_server
 
 APP_ID, APP_SECRET, TOKEN = "wx5823bf96d3bd56c7", "fake-secret", "QDG6eK"  # noqa: S105 (of nobody)
@@ -106,7 +106,7 @@ def sealed(
 def fake_tencent() -> Iterator[FakeTencent]:
     """A server, until the block ends."""
     fake = FakeTencent()
-    tencent.close()
+    network.close()
 
     class Handler(QuietHandler):
         def do_POST(self) -> None:
@@ -118,4 +118,4 @@ def fake_tencent() -> Iterator[FakeTencent]:
 
     with local_server(Handler) as fake.url:
         yield fake
-    tencent.close()
+    network.close()

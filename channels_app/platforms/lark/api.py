@@ -5,13 +5,12 @@ secret, so that a workspace could send by the token of another; and it takes 180
 """
 
 import hashlib
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 
-from channels_app.platforms.rest import Answer, ask
+from channels_app.platforms.network import Answer, ask, token_of
 from channels_app.platforms.wire import Account, KeyRefused, NotDeliverable, PlatformFailure, TryLater
 
 #: open.feishu.cn/document/server-docs/api-call-guide/frequency-control; 230020 and 11232 are those of one chat and one
@@ -24,10 +23,6 @@ _STALE_TOKEN = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})
 #: The app is not let in: not installed, switched off, without its bot, or without the right to send.
 _REFUSED = _STALE_TOKEN | {99991662, 99991672, 99991673, 230006}
 _RESET = "x-ogw-ratelimit-reset"
-_EARLY_SECONDS = 300
-
-#: Tokens with the time they are good until, by server, app and its secret.
-_tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
 
 
 def server_of(account: Account) -> str:
@@ -39,36 +34,29 @@ def server_of(account: Account) -> str:
 def call(account: Account, path: str, payload: Mapping[str, Any] | None = None, **more: Any) -> Mapping[str, Any]:
     """What a call answers. Raises KeyRefused, NotDeliverable, TryLater."""
     for is_last in (False, True):
-        headers = {"Authorization": f"Bearer {_token(account)}"}
+        headers = {"Authorization": f"Bearer {_token(account, is_fresh=is_last)}"}
         answer = ask(f"{server_of(account)}/open-apis{path}", payload, headers=headers, **more)
         code = answer.body.get("code")
         if code == 0:
             return answer.body
         if is_last or code not in _STALE_TOKEN:
             raise _failure(answer)
-        _tokens.pop(_place(account), None)
     raise AssertionError
 
 
-def _place(account: Account) -> tuple[str, str, str]:
-    secret = hashlib.sha256(account["app_secret"].encode()).hexdigest()
-    return server_of(account), account["app_id"], secret
-
-
-def _token(account: Account) -> str:
+def _token(account: Account, *, is_fresh: bool) -> str:
     """The tenant's token. Raises KeyRefused, TryLater."""
-    token, until = _tokens.get(_place(account), ("", 0.0))
-    if time.monotonic() < until:
-        return token
-    path = "/open-apis/auth/v3/tenant_access_token/internal"
-    answer = ask(server_of(account) + path, {"app_id": account["app_id"], "app_secret": account["app_secret"]})
-    if answer.body.get("code") != 0:
-        failure = _failure(answer)
-        raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
-    token = str(answer.body.get("tenant_access_token", ""))
-    seconds = float(answer.body.get("expire") or 0)
-    _tokens[_place(account)] = (token, time.monotonic() + seconds - _EARLY_SECONDS)
-    return token
+    server, app, secret = server_of(account), account["app_id"], account["app_secret"]
+
+    def get() -> tuple[str, float]:
+        url = f"{server}/open-apis/auth/v3/tenant_access_token/internal"
+        answer = ask(url, {"app_id": app, "app_secret": secret})
+        if answer.body.get("code") != 0:
+            failure = _failure(answer)
+            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+        return str(answer.body.get("tenant_access_token", "")), float(answer.body.get("expire") or 0)
+
+    return token_of((server, app, hashlib.sha256(secret.encode()).hexdigest()), get, is_fresh=is_fresh)
 
 
 def _failure(answer: Answer) -> PlatformFailure:

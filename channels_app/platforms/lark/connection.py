@@ -15,12 +15,11 @@ from typing import IO
 import structlog
 
 from channels_app.platforms.lark.events import read
+from channels_app.platforms.network import AGAIN_SECONDS, LOOK_SECONDS
 from channels_app.platforms.wire import Account, Conflicting, Keep, KeyRefused, NotReadable, TryLater
 
 log = structlog.get_logger(__name__)
 _SCRIPT = Path(__file__).with_name("connection_process.py")
-#: Between looks whether to stop, and before a connection that was lost is opened again.
-LOOK_SECONDS, AGAIN_SECONDS = 2.0, 3.0
 
 
 def pull(account: Account, server: str, keep: Keep, stop: Callable[[], bool]) -> None:

@@ -11,11 +11,9 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from threading import Lock
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from cachetools import TTLCache
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.padding import PKCS7
 from django.utils.translation import gettext_lazy as _
@@ -44,9 +42,6 @@ from channels_app.platforms.wire import (
 
 #: It calls again for seven hours, and does not say whether with a new time; the row it finds is what stops a replay.
 OLDEST, NEWEST = timedelta(hours=8), timedelta(minutes=5)
-#: Names that were asked for, also those there are none of.
-_names: TTLCache[tuple[str, ...], str] = TTLCache(5_000, ttl=3600)
-_names_lock = Lock()
 #: In a text this would call people; behind an invisible space it is words.
 _TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 
@@ -147,20 +142,10 @@ class Lark(Platform):
             sent = ask(account, "/im/v1/messages", {"receive_id": receiver, **body}, params={"receive_id_type": to})
         return str(sent["data"]["message_id"])
 
-    def name_of(self, peer: str, account: Account) -> str:
-        place = (server_of(account), account["app_id"], account["app_secret"], peer)
-        with _names_lock:
-            name = _names.get(place)
-        if name is None:
-            path = f"/contact/v3/users/{quote(peer, safe='')}"
-            try:
-                data = ask(account, path, method="GET", params={"user_id_type": "open_id"}).get("data") or {}
-            except (KeyRefused, NotDeliverable):  # the app may not read names
-                data = {}
-            name = str((data.get("user") or {}).get("name") or "")
-            with _names_lock:
-                _names[place] = name
-        return name
+    def ask_name(self, peer: str, account: Account) -> str:
+        path = f"/contact/v3/users/{quote(peer, safe='')}"
+        data = ask(account, path, method="GET", params={"user_id_type": "open_id"}).get("data") or {}
+        return str((data.get("user") or {}).get("name") or "")
 
     def pull(
         self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock

@@ -21,7 +21,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import dingtalk, intake, platform_named, rest, sockets
+from channels_app.platforms import dingtalk, intake, network, platform_named
 from channels_app.platforms.wire import Account, KeyRefused, NotReadable, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
@@ -40,8 +40,7 @@ def server(settings: Any) -> Iterator[FakeDingTalk]:
     with fake_dingtalk() as fake:
         settings.DINGTALK_API_URL = settings.DINGTALK_SESSION_URL = fake.url
         yield fake
-        dingtalk._tokens.clear()
-        rest.close()
+        network.close()
 
 
 @pytest.fixture
@@ -289,7 +288,7 @@ def test_a_connection_that_ends_is_opened_again_after_a_pause(server: FakeDingTa
     else:
         server.connections[-1].close()
     pulling.thread.join(10)
-    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == sockets.AGAIN_SECONDS
+    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == network.AGAIN_SECONDS
     assert len(server.connections) == 1
 
 

@@ -22,7 +22,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import intake, platform_named, rest
+from channels_app.platforms import intake, network, platform_named
 from channels_app.platforms.lark import api
 from channels_app.platforms.lark.events import read
 from channels_app.platforms.wire import Account, Incoming, KeyRefused, NotReadable, TryLater
@@ -42,8 +42,7 @@ def server(settings: Any) -> Iterator[FakeLark]:
     with fake_lark() as fake:
         settings.FEISHU_API_URL = fake.url
         yield fake
-        api._tokens.clear()
-        rest.close()
+        network.close()
 
 
 @pytest.fixture

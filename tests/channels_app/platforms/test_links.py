@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from channels_app.models import Answerer, Channel, Connection, NoticeMode, Receiving
 from channels_app.people import linking
-from channels_app.platforms import intake, notices, slack
+from channels_app.platforms import intake, notices, slack, wire
 from memories import secrets
 from memories.audit.models import AuditRecord
 from memories.choices import DmScope
@@ -62,7 +62,7 @@ class Chats:
 
 @pytest.fixture
 def chats(workspace: Workspace, bot_api: FakeTelegram, settings: Any, model: FakeModel) -> Iterator[Chats]:
-    slack._names.clear()
+    wire.names.clear()
     with fake_slack.fake_slack() as web_api:
         settings.SLACK_API_URL = web_api.url
         chats = Chats(workspace, bot_api, web_api)

@@ -25,7 +25,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import intake, platform_named, slack, sockets
+from channels_app.platforms import intake, network, platform_named, slack, wire
 from channels_app.platforms.wire import Account, KeyRefused, Outgoing, TryLater
 from memories import secrets
 from memories.choices import EntryType
@@ -43,7 +43,7 @@ ANN, BOB, GROUP = "U0ANN", "U0BOB", "C0WALK"
 
 @pytest.fixture
 def web_api(settings: Any) -> Iterator[FakeSlack]:
-    slack._names.clear()
+    wire.names.clear()
     with fake_slack() as server:
         settings.SLACK_API_URL = server.url
         yield server
@@ -396,8 +396,8 @@ ACCOUNT = Account({"token": TOKEN, "app_token": APP_TOKEN}, id=BOT, channel=f"{T
 
 @pytest.fixture
 def pulling(web_api: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulling]:
-    monkeypatch.setattr(sockets, "AGAIN_SECONDS", 0.3)
-    monkeypatch.setattr(sockets, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(network, "AGAIN_SECONDS", 0.3)
+    monkeypatch.setattr(network, "LOOK_SECONDS", 0.1)
     pulling = Pulling("slack", ACCOUNT)
     until(lambda: web_api.connections and pulling.keeps)
     yield pulling
@@ -459,7 +459,7 @@ def test_a_socket_that_asks_to_be_renewed_is_opened_anew_after_a_pause_and_goes_
 def test_a_socket_that_is_lost_is_reported_and_opened_later(web_api: FakeSlack, pulling: Pulling) -> None:
     web_api.connections[-1].close()
     pulling.thread.join(10)
-    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == sockets.AGAIN_SECONDS
+    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == network.AGAIN_SECONDS
 
 
 def test_socket_mode_that_was_switched_off_stops_the_connection(web_api: FakeSlack, pulling: Pulling) -> None:

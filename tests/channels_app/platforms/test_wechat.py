@@ -23,7 +23,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import platform_named, tencent
+from channels_app.platforms import network, platform_named, tencent
 from channels_app.platforms.wire import Account, KeyRefused, NotGenuine, Outgoing, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
@@ -95,7 +95,7 @@ def test_an_account_is_known_by_its_app_and_wrong_keys_are_refused_at_once(api: 
     for wrong in ({"app_secret": "no"}, {"aes_key": "short"}, {"aes_key": "é" * 43}):
         with pytest.raises(KeyRefused):
             platform.introduce(Account({**ACCOUNT.options, **wrong}))
-    tencent.close()
+    network.close()
     api.token_error = 40164  # this address is not among those that may call
     with pytest.raises(KeyRefused):
         platform.introduce(ACCOUNT)

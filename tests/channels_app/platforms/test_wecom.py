@@ -24,7 +24,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import intake, platform_named, sockets, wecom, wecom_connection
+from channels_app.platforms import intake, network, platform_named, wecom, wecom_connection, wire
 from channels_app.platforms.wire import Account, Conflicting, KeyRefused, NotDeliverable, Outgoing, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
@@ -45,7 +45,7 @@ BOT = Account({"bot": "小记", "token": TOKEN, "aes_key": AES_KEY})
 
 @pytest.fixture
 def api(settings: Any) -> Iterator[FakeTencent]:
-    wecom._names.clear()
+    wire.names.clear()
     with fake_tencent() as server:
         settings.WECOM_API_URL = server.url
         yield server
@@ -304,7 +304,7 @@ LONG = Account({"bot_id": BOT_ID, "bot_secret": BOT_SECRET, "bot": "小记"}, na
 
 @pytest.fixture
 def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeWeCom]:
-    monkeypatch.setattr(sockets, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(network, "LOOK_SECONDS", 0.1)
     with fake_wecom() as fake_server:
         settings.WECOM_SOCKET_URL = fake_server.url
         yield fake_server
