@@ -21,7 +21,7 @@ from channels_app import addresses
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.forms import LineField, SelectField, SwitchField, TextField
 from memories.admin.pages import own_page, row_number
-from memories.admin.recall_traces import CHANGES, RULES, STEPS, CandidateRow, query_label
+from memories.admin.recall_traces import CHANGES, EMBED_SECONDS, MODES, RULES, STEPS, CandidateRow, query_label
 from memories.choices import EntryType, NeedMode, Permission, PolicyKind, ScopeKind
 from memories.entries.history import ServedVersion
 from memories.evaluation.pinned import asked_of, whom_of
@@ -30,7 +30,7 @@ from memories.kinds import type_rule
 from memories.models import Entry, PinnedTest, Policy, RecallTrace, Scope, Workspace
 from memories.models.change import acting
 from memories.models.policy import WEIGHTS, Policies, Subject
-from memories.recall import Mode, Query, Recall, recall, traces
+from memories.recall import Query, Recall, recall, traces
 from memories.recall.ranking import Ranked
 from memories.staff.rights import holds, needs, workspaces_of
 from memories.staff.roles import Right
@@ -47,12 +47,6 @@ WEIGHT_LABELS = {
     "max_recalls": _("memories at most"),
     "relevance_likely": _("least relevance in a prompt (0–1)"),
     "relevance_wide": _("least relevance in a search (0–1)"),
-}
-_MODES = {
-    Mode.HYBRID: _("words and meaning"),
-    Mode.VECTOR: _("meaning alone"),
-    Mode.KEYWORD: _("words as they stand"),
-    Mode.FTS: _("full text"),
 }
 _TYPES, _SCOPES = dict(EntryType.choices), dict(ScopeKind.choices)
 _PLAIN = {"widget": UnfoldAdminTextInputWidget}
@@ -85,7 +79,7 @@ class LabForm(forms.Form):
         help_text=_("Memory as it was then, in the workspace's time zone. Empty: now."),
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local", "step": 1}),
     )
-    mode = SelectField(label=_("Manner"), choices=list(_MODES.items()))
+    mode = SelectField(label=_("Manner"), choices=list(MODES.items()))
     always = SwitchField(label=_("Search even where no memory is needed"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -152,7 +146,6 @@ class LabForm(forms.Form):
             yield self[f"quota_{kind}_{scope}"], "∞" if quota is None else quota
 
 
-EMBED_SECONDS = 3.0  # people wait longer than bots do
 #: What an answer's weights are called there, beside their names in a policy.
 _WEIGHTS = WEIGHT_LABELS | {
     "boost": WEIGHT_LABELS["speaker_boost"],
@@ -345,9 +338,6 @@ def _reachable_entries(query: Query, ids: list[int]) -> dict[int, int]:
 def _lines(text: str) -> list[str]:
     lines: Iterable[str] = (line.strip()[:WORDS_CHARS] for line in text.splitlines())
     return [line for line in lines if line][:WORDS_MOST]
-
-
-__all__ = ["page"]
 
 
 #: Scopes and sessions that are proposed, those used last.

@@ -97,19 +97,18 @@ def add_rows(branch: Batch, rows: Iterable[PlanRow], *, cost: Mapping[str, Any])
     """Put rows behind those of a branch, which name each other as if they were alone; how many. Raises BatchSettled."""
     with transaction.atomic():
         behind = _last_position(branch)
-        planned = [_moved(row, behind) for row in rows]
+        planned = []
+        for row in rows:
+            step = row.step
+            if isinstance(step, ReplaceStep) and step.into.position is not None:
+                into = Successor(position=step.into.position + behind)
+                row = replace(row, step=step.model_copy(update={"into": into}))
+            planned.append(row)
         planning.write_rows(branch, planned, start=behind + 1)
         branch.cost = dict(cost)
         branch.save(update_fields=["cost"])
         _count(branch)
     return len(planned)
-
-
-def _moved(row: PlanRow, behind: int) -> PlanRow:
-    if not isinstance(row.step, ReplaceStep) or row.step.into.position is None:
-        return row
-    into = Successor(position=row.step.into.position + behind)
-    return replace(row, step=row.step.model_copy(update={"into": into}))
 
 
 def _last_position(branch: Batch) -> int:

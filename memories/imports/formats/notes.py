@@ -10,7 +10,7 @@ from typing import Any
 from memories.conf import conf
 from memories.files.layout import readable
 from memories.imports.batch import LeftOut, LeftOutReason
-from memories.imports.bundle import Bundle, FileItem, Member, Reader, fact, profile, time_of
+from memories.imports.bundle import Bundle, FileItem, Reader, fact, profile, time_of
 from memories.imports.folder import LONG_TERM, lines_with_context
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -47,16 +47,11 @@ def read_claude_code(bundle: Bundle) -> Reader:
                     fields = fact([subject]) | {"heading": line.heading[:300]}
                     yield FileItem(number=line.number, path=member.path, content=line.words, fields=fields)
         else:
-            yield _claude_code_memory(member, content)
-
-
-def _claude_code_memory(member: Member, content: str) -> FileItem | LeftOut:
-    front = front_matter(content)
-    body = _FRONT.sub("", content, count=1).strip()
-    about = front.get("description", "")
-    fields = profile() if front.get("type") == "user" else fact([front.get("type", "")])
-    fields["heading"] = (about or front.get("name", ""))[:300]
-    return FileItem(number=1, path=member.path, content=body or about, fields=fields)
+            front, body = front_matter(content), _FRONT.sub("", content, count=1).strip()
+            about = front.get("description", "")
+            fields = profile() if front.get("type") == "user" else fact([front.get("type", "")])
+            fields |= {"heading": (about or front.get("name", ""))[:300]}
+            yield FileItem(number=1, path=member.path, content=body or about, fields=fields)
 
 
 def read_basic_memory(bundle: Bundle) -> Reader:
