@@ -19,7 +19,6 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from channels_app import cards
@@ -34,6 +33,7 @@ from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.files import file_url
 from memories.admin.history import RevertibleHistory
 from memories.admin.lists import DaysFilter
+from memories.admin.pages import column
 from memories.models import Entry, FileState, RecallTrace
 from memories.staff.rights import CONFIGURE, VIEW, workspaces_of
 
@@ -155,6 +155,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
         (_("Files"), {"fields": ["path_mode", "transcripts"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),
     ]
+    name = column(_("channel"), str, ordering="platform")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Channel | None = None) -> list[str]:
         return ["uid", "version", "created_at", *(["platform", "account", "workspace"] if obj else [])]
@@ -174,10 +175,6 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     def page_context(self, request: HttpRequest, row: Channel) -> dict[str, Any]:
         """How many people share its one memory, which is meant for a bot with a single owner."""
         return {"sharing": sum(linking.people_sharing([row], now=timezone.now()).values())}
-
-    @display(description=_("channel"), ordering="platform")
-    def name(self, channel: Channel) -> str:
-        return str(channel)
 
 
 _ASKED_CHARS = 120
@@ -249,17 +246,14 @@ class ReplayedRecordAdmin(RestrictedAdmin):
     fields = [("kind", "state"), ("platform", "account", "workspace"), "reason", "call", ("accepted_at", "replayed_at")]
     readonly_fields = ["state", "call"]
     declared = (RETRY, DISCARD)
-
-    @display(description=_("outcome"), label=Colors(_OUTCOMES))
-    def state(self, record: ReplayedRecord) -> str:
-        return str(record.get_outcome_display())
-
-    @display(description=_("body"))
-    def call(self, record: ReplayedRecord) -> str:
-        """The whole call, as it came."""
-        return (
+    state = column(_("outcome"), lambda record: str(record.get_outcome_display()), label=Colors(_OUTCOMES))
+    # The whole call, as it came.
+    call = column(
+        _("body"),
+        lambda record: (
             format_html("<pre>{}</pre>", json.dumps(record.body, ensure_ascii=False, indent=1)) if record.body else ""
-        )
+        ),
+    )
 
 
 @admin.register(PathComparison)
@@ -278,18 +272,9 @@ class PathComparisonAdmin(RestrictedAdmin):
     fields = [("created_at", "both"), ("platform", "account", "workspace")]
     list_before_template = "admin/channels_app/comparison_days.html"
     change_form_outer_before_template = "admin/channels_app/comparison.html"
-
-    @display(description=_("message"))
-    def question(self, comparison: PathComparison) -> str:
-        return comparison.message[:_ASKED_CHARS] or "—"
-
-    @display(description=_("found only by the database"))
-    def database_alone(self, comparison: PathComparison) -> int:
-        return len(comparison.only_database)
-
-    @display(description=_("found only in the files"))
-    def files_alone(self, comparison: PathComparison) -> int:
-        return len(comparison.only_files)
+    question = column(_("message"), lambda comparison: comparison.message[:_ASKED_CHARS] or "—")
+    database_alone = column(_("found only by the database"), lambda comparison: len(comparison.only_database))
+    files_alone = column(_("found only in the files"), lambda comparison: len(comparison.only_files))
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         since = timezone.now() - timedelta(days=DAYS_SUMMED)

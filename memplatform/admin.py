@@ -16,6 +16,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.access import RestrictedAdmin
 from memories.admin.actions import Action, ActionCall, Question, to_row
+from memories.admin.pages import column
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor
 from memories.staff.rights import VIEW
@@ -75,10 +76,7 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
         (_("Since"), {"fields": (("last_login", "date_joined"),)}),
     ]
     readonly_fields = ["last_login", "date_joined"]
-
-    @display(description=_("second factor"), boolean=True)
-    def has_factor(self, user: Any) -> bool:
-        return Factor.of(user) is not None
+    has_factor = column(_("second factor"), lambda user: Factor.of(user) is not None, boolean=True)
 
 
 class TaskPage(RestrictedAdmin):
@@ -92,10 +90,7 @@ class TaskPage(RestrictedAdmin):
     search_fields = ["name", "func", "group"]
     ordering = ["-stopped"]
     fields = ["name", "func", "args", "kwargs", ("started", "stopped", "attempt_count"), ("group", "cluster"), "result"]
-
-    @display(description=_("took"))
-    def took(self, task: Task) -> str:
-        return f"{task.time_taken():.1f} s"
+    took = column(_("took"), lambda task: f"{task.time_taken():.1f} s")
 
 
 @admin.register(Success)
@@ -195,6 +190,7 @@ class SchedulePage(RestrictedAdmin):
     readonly_fields = ["purpose", "is_switched_on"]
     declared = (SWITCH,)
     list_after_template = "admin/memplatform/nightly.html"
+    is_switched_on = column(_("on"), lambda schedule: bool(schedule.repeats != 0), boolean=True)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         last = Task.objects.filter(id=OuterRef("task")).values("success")
@@ -213,7 +209,3 @@ class SchedulePage(RestrictedAdmin):
     def last_went_well(self, schedule: Any) -> bool | None:
         went_well: bool | None = schedule._last
         return went_well
-
-    @display(description=_("on"), boolean=True)
-    def is_switched_on(self, schedule: Schedule) -> bool:
-        return bool(schedule.repeats != 0)

@@ -51,7 +51,7 @@ from memories import llm, secrets
 from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
 from memories.admin.actions import Action, ActionCall, Question, to_row
 from memories.admin.lists import DaysFilter, ReachableFilter
-from memories.admin.pages import own_page
+from memories.admin.pages import column, own_page
 from memories.audit.models import AuditEvent
 from memories.models import Entry, Secret
 from memories.secrets import SecretUnreadable
@@ -200,6 +200,8 @@ class ConnectionAdmin(RestrictedAdmin):
     list_select_related = ["workspace", "channel"]
     ordering = ["workspace__name", "pk"]
     declared = (SEND_TEST, RENEW_CALLBACK_SECRET)
+    bot = column(_("bot"), str)
+    platform = column(_("platform"), lambda connection: str(platform_named(connection.channel.platform).label))
 
     def get_urls(self) -> list[Any]:
         status = path(
@@ -334,14 +336,6 @@ class ConnectionAdmin(RestrictedAdmin):
         return TemplateResponse(
             request, "admin/channels_app/connection_status.html", {"connection": row, **status_of(row)}
         )
-
-    @display(description=_("bot"))
-    def bot(self, connection: Connection) -> str:
-        return str(connection)
-
-    @display(description=_("platform"))
-    def platform(self, connection: Connection) -> str:
-        return str(platform_named(connection.channel.platform).label)
 
     @display(description=_("health"), label=Colors({_("Works"): "success", _("Off"): None, _("Problem"): "danger"}))
     def health(self, connection: Connection) -> Any:
@@ -514,14 +508,10 @@ class _MessageAdmin(RestrictedAdmin):
     sortable_by: list[str] = []
     list_select_related = ["connection__channel", "chat", "workspace"]
     ordering = ["-id"]
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, row: Any) -> Any:
-        return MessageState(row.state).label
-
-    @display(description=_("body"))
-    def shown_body(self, row: Any) -> str:
-        return format_html("<pre>{}</pre>", json.dumps(row.body, ensure_ascii=False, indent=1))
+    colored_state = column(_("state"), lambda row: MessageState(row.state).label, label=_COLORS)
+    shown_body = column(
+        _("body"), lambda row: format_html("<pre>{}</pre>", json.dumps(row.body, ensure_ascii=False, indent=1))
+    )
 
 
 @admin.register(IncomingMessage)

@@ -24,7 +24,7 @@ from unfold.widgets import (
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.actions import Action, ActionCall, Question, to_row
 from memories.admin.forms import LineField, SelectField, TextField
-from memories.admin.pages import own_page, quarantine_url
+from memories.admin.pages import column, own_page, quarantine_url
 from memories.audit.models import AuditEvent
 from memories.choices import Permission
 from memories.models import Bot, BotKey
@@ -92,14 +92,11 @@ class KeyInline(RestrictedInline):
     verbose_name_plural = _("keys")
     hide_title = True
     _may_revoke = False
+    state = column(_("state"), lambda key: _state(key), label=_COLORS)
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
         self._may_revoke = self.admits(request, "keys", obj)  # an inline is made anew for every request
         return super().get_formset(request, obj, **kwargs)
-
-    @display(description=_("state"), label=_COLORS)
-    def state(self, key: BotKey) -> str:
-        return _state(key)
 
     @display(description="")
     def revoke(self, key: BotKey) -> str:
@@ -192,6 +189,8 @@ class BotAdmin(RestrictedAdmin):
     ordering = ["workspace__name", "name"]
     inlines = [KeyInline]
     declared = (ISSUE_KEY, SWITCH, QUARANTINE)
+    usable_keys = column(_("usable keys"), lambda bot: int(bot._usable), ordering="_usable")
+    is_enabled = column(_("enabled"), lambda bot: bot.disabled_at is None, boolean=True, ordering="disabled_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         usable = Q(keys__revoked_at=None) & (Q(keys__expires_at=None) | Q(keys__expires_at__gt=timezone.now()))
@@ -202,14 +201,6 @@ class BotAdmin(RestrictedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["workspace", "uid", "created_at", "disabled_at"] if obj else []
-
-    @display(description=_("usable keys"), ordering="_usable")
-    def usable_keys(self, bot: Any) -> int:
-        return int(bot._usable)
-
-    @display(description=_("enabled"), boolean=True, ordering="disabled_at")
-    def is_enabled(self, bot: Bot) -> bool:
-        return bot.disabled_at is None
 
 
 def _revoke(call: ActionCall) -> str:
@@ -250,7 +241,4 @@ class BotKeyAdmin(RestrictedAdmin):
         "last_used_at",
     ]  # fmt: skip
     declared = (REVOKE,)
-
-    @display(description=_("state"), label=_COLORS)
-    def state(self, key: BotKey) -> str:
-        return _state(key)
+    state = column(_("state"), _state, label=_COLORS)

@@ -18,6 +18,7 @@ from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.events import source_lines
 from memories.admin.history import RecordedHistory
 from memories.admin.lists import ReachableFilter, condition_filter
+from memories.admin.pages import column
 from memories.entries import daily_events
 from memories.entries.draft import check_content
 from memories.exceptions import InvalidDraft
@@ -113,6 +114,7 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
         "created_at", "updated_at", "uid", "version",
     ]  # fmt: skip
     declared = (EXPIRE, RESTORE)
+    text = column(_("content"), lambda event: event.content if len(event.content) <= 110 else f"{event.content[:109]}…")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request).select_related("scope", "workspace").defer("terms")
@@ -126,10 +128,6 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     def save_model(self, request: HttpRequest, obj: DailyEvent, form: Any, change: bool) -> None:
         if "content" in form.changed_data:
             daily_events.update(obj, obj.content, now=timezone.now(), actor=actor_of(request))
-
-    @display(description=_("content"))
-    def text(self, event: DailyEvent) -> str:
-        return event.content if len(event.content) <= 110 else f"{event.content[:109]}…"
 
     @display(description=_("state"), label=Colors({_IN_USE: "success", _OUT: "danger", _TAKEN_OUT: "danger"}))
     def colored_state(self, event: Any) -> Any:

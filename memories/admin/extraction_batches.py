@@ -19,6 +19,7 @@ from unfold.enums import ActionVariant
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.lists import DaysFilter
+from memories.admin.pages import column
 from memories.audit.models import AuditEvent
 from memories.choices import BufferState
 from memories.consolidation import buffer
@@ -137,6 +138,9 @@ class ExtractionBatchAdmin(RestrictedAdmin):
     ]  # fmt: skip
     readonly_fields = ["colored_state", "waits", "why", "uid"]
     declared = (EXTRACT, RETRY, DROP)
+    whose = column(_("scope"), lambda batch: batch._scope or "—")
+    colored_state = column(_("state"), lambda batch: BufferState(batch.state).label, label=_COLORS)
+    waits = column(_("oldest turn since"), lambda batch: timesince(batch.began_at, timezone.now(), depth=1))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the scope of the first turn of each; a group's before the speaker's."""
@@ -144,18 +148,6 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         turns = BufferedTurn.objects.filter(batch=OuterRef("pk"))
         first = turns.order_by("said_at", "pk").values_list(Coalesce("chat_scope__key", "user_scope__key"))[:1]
         return batches.annotate(_scope=Subquery(first))
-
-    @display(description=_("scope"))
-    def whose(self, batch: Any) -> str:
-        return batch._scope or "—"
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, batch: ExtractionBatch) -> Any:
-        return BufferState(batch.state).label
-
-    @display(description=_("oldest turn since"))
-    def waits(self, batch: ExtractionBatch) -> str:
-        return timesince(batch.began_at, timezone.now(), depth=1)
 
     @display(description=_("why"))
     def why(self, batch: ExtractionBatch) -> str:

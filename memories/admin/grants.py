@@ -14,6 +14,7 @@ from unfold.enums import ActionVariant
 
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, ActionCall, Question
+from memories.admin.pages import column
 from memories.audit.models import AuditEvent
 from memories.models import BotKey, OAuthGrant
 from memories.offline import store
@@ -63,13 +64,10 @@ class OAuthGrantAdmin(RestrictedAdmin):
     ]  # fmt: skip
     readonly_fields = ["whose", "scopes", "last_used"]
     declared = (REVOKE,)
+    whose = column(_("whose memory"), lambda grant: grant.whose)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
-
-    @display(description=_("whose memory"))
-    def whose(self, grant: OAuthGrant) -> str:
-        return grant.whose
 
     @display(description=_("state"), label=_COLORS)
     def state(self, grant: OAuthGrant) -> Any:

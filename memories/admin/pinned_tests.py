@@ -11,6 +11,7 @@ from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, ActionCall, Outcome, Place
+from memories.admin.pages import column
 from memories.entries.history import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
@@ -71,23 +72,14 @@ class PinnedTestAdmin(RestrictedAdmin):
     fields = ["message", "whose", "how", "run_at", ("mode", "need"), ("created_by", "created_at")]
     readonly_fields = ["whose", "how", "what"]
     change_form_before_template = "admin/memories/pinned_test.html"
-
-    @display(description=_("question"))
-    def question(self, test: PinnedTest) -> str:
-        return test.message[:90]
-
-    @display(description=_("state"), label=_COLORS)
-    def how(self, test: PinnedTest) -> Any:
-        return PinnedState(test.state).label
+    question = column(_("question"), lambda test: test.message[:90])
+    how = column(_("state"), lambda test: PinnedState(test.state).label, label=_COLORS)
+    whose = column(_("as whom"), lambda test: str(test.whom.get("said") or ", ".join(test.scope_keys)))
 
     @display(description=_("problems"))
     def what(self, test: PinnedTest) -> str:
         codes = dict.fromkeys(code for code, _about in test.problems)
         return "; ".join(str(PROBLEMS.get(code, code)) for code in codes) or "—"
-
-    @display(description=_("as whom"))
-    def whose(self, test: PinnedTest) -> str:
-        return str(test.whom.get("said") or ", ".join(test.scope_keys))
 
     def page_context(self, request: HttpRequest, row: PinnedTest) -> dict[str, Any]:
         named = [*row.must_entries, *row.must_not_entries]

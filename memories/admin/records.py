@@ -20,6 +20,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.auditing import note
 from memories.admin.lists import DaysFilter, ExactTextFilter, ReachableFilter, csv_text, saved_file
+from memories.admin.pages import column
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.staff.models import Member
 from memories.staff.rights import Needs, needs, workspaces_of
@@ -66,6 +67,8 @@ class AuditLog(RestrictedAdmin):
     sortable_by: list[str] = []
     fields = [("at", "who", "ip"), ("what", "workspace"), "thing", "more"]
     readonly_fields = ["who", "what", "thing", "more"]
+    who = column(_("by"), lambda record: record.actor.removeprefix("user:"))
+    what = column(_("event"), lambda record: AuditEvent(record.event).label, label=_COLORS)
 
     def get_urls(self) -> list[Any]:
         page = self.admin_site.admin_view(self.export)
@@ -95,14 +98,6 @@ class AuditLog(RestrictedAdmin):
         for workspace in [None] if where is None else [*sorted(where)]:
             note(request, AuditEvent.EXPORTED, about=gettext("audit log"), workspace_id=workspace, details={"as": kind})
         return saved_file(text, f"audit-log.{kind}", f"{content_type}; charset=utf-8")
-
-    @display(description=_("by"))
-    def who(self, record: AuditRecord) -> str:
-        return record.actor.removeprefix("user:")
-
-    @display(description=_("event"), label=_COLORS)
-    def what(self, record: AuditRecord) -> Any:
-        return AuditEvent(record.event).label
 
     @display(description=_("about"))
     def thing(self, record: AuditRecord) -> str:

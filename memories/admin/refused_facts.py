@@ -18,6 +18,7 @@ from unfold.decorators import display
 from memories.admin.access import RestrictedAdmin, in_workspaces
 from memories.admin.labels import MODEL_JOBS, job_label
 from memories.admin.lists import DaysFilter, ExactTextFilter, condition_filter
+from memories.admin.pages import column
 from memories.choices import BatchState, BatchVerb, Refusal, Verification
 from memories.models import Batch, BatchChange, RefusedFact, Suppression
 from memories.staff.rights import VIEW, workspaces_of
@@ -137,24 +138,15 @@ class RefusedFactAdmin(RestrictedAdmin):
     list_before_template = "admin/memories/model_figures.html"
     fields = ["content", "quote", "why", ("model", "job", "run"), ("scope", "created_at"), "origins"]
     readonly_fields = ["why", "job"]
+    why = column(_("reason"), lambda fact: str(Refusal(fact.reason).label), ordering="reason")
+    job = column(_("job"), lambda fact: job_label(fact.purpose))
+    whose = column(_("scope"), lambda fact: str(fact.scope) if fact.scope else "—")
 
     @display(description=_("content"))
     def text(self, fact: RefusedFact) -> str:
         """What was stated, and below it the words it claims to rest on."""
         quote = format_html('<q class="mp-quoted">{}</q>', _excerpt(fact.quote)) if fact.quote else ""
         return format_html('<span class="mp-clamp">{}</span>{}', _excerpt(fact.content), quote)
-
-    @display(description=_("reason"), ordering="reason")
-    def why(self, fact: RefusedFact) -> str:
-        return str(Refusal(fact.reason).label)
-
-    @display(description=_("job"))
-    def job(self, fact: RefusedFact) -> str:
-        return job_label(fact.purpose)
-
-    @display(description=_("scope"))
-    def whose(self, fact: RefusedFact) -> str:
-        return str(fact.scope) if fact.scope else "—"
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """The figures of a month by model, above the list."""

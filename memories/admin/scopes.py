@@ -16,6 +16,7 @@ from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.batches.branch import BEGIN
 from memories.admin.batches.detail import batch_url
 from memories.admin.labels import batch_name
+from memories.admin.pages import column
 from memories.batches import branch
 from memories.choices import ScopeKind
 from memories.models import Scope
@@ -41,6 +42,13 @@ class ScopeAdmin(RestrictedAdmin):
         *("created_at", "branches"),
     ]
     readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at", "branches"]
+    name = column(_("scope"), str, ordering="key")
+    colored_kind = column(
+        _("kind"),
+        lambda scope: scope.get_kind_display(),
+        ordering="kind",
+        label=Colors({ScopeKind.USER.label: "info", ScopeKind.CHAT.label: "success"}),
+    )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Scope], search_term: str
@@ -72,18 +80,6 @@ class ScopeAdmin(RestrictedAdmin):
         waiting = branch.of_workspace(scope.workspace_id).filter(scope=scope)
         rows = [(batch_url(batch), batch_name(batch)) for batch in waiting]
         return format_html_join(", ", '<a class="mp-link" href="{}">{}</a>', rows) or "—"
-
-    @display(description=_("scope"), ordering="key")
-    def name(self, scope: Scope) -> str:
-        return str(scope)
-
-    @display(
-        description=_("kind"),
-        ordering="kind",
-        label=Colors({ScopeKind.USER.label: "info", ScopeKind.CHAT.label: "success"}),
-    )
-    def colored_kind(self, scope: Scope) -> str:
-        return scope.get_kind_display()
 
     @display(description=_("entries"), ordering="entry_count")
     def memories(self, scope: Scope) -> str:

@@ -9,10 +9,10 @@ from django.db.models import F, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from memories import llm
 from memories.admin.access import RestrictedAdmin, in_workspaces
+from memories.admin.pages import column
 from memories.conf import conf
 from memories.llm import run
 from memories.models import Spend, Workspace
@@ -73,18 +73,9 @@ class SpendAdmin(RestrictedAdmin):
         ("local_date", "workspace"), ("purpose_name", "model"), ("calls", "failures", "refused"),
         ("prompt_tokens", "completion_tokens", "reserved_tokens"),
     ]  # fmt: skip
-
-    @display(description=_("purpose"), ordering="purpose")
-    def purpose_name(self, spend: Spend) -> str:
-        return purpose_label(spend.purpose)
-
-    @display(description=_("tokens"))
-    def total(self, spend: Spend) -> str:
-        return f"{spend.prompt_tokens + spend.completion_tokens:,}"
-
-    @display(description=_("refused"), label="danger")
-    def refused_count(self, spend: Spend) -> int | None:
-        return spend.refused or None
+    purpose_name = column(_("purpose"), lambda spend: purpose_label(spend.purpose), ordering="purpose")
+    total = column(_("tokens"), lambda spend: f"{spend.prompt_tokens + spend.completion_tokens:,}")
+    refused_count = column(_("refused"), lambda spend: spend.refused or None, label="danger")
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """The present day of each workspace and the sums of a month, above the list."""

@@ -21,7 +21,7 @@ from memories.admin.actions import Action, Outcome, Question, to_row
 from memories.admin.actions import ActionCall as Asked
 from memories.admin.auditing import note
 from memories.admin.lists import DaysFilter, ReachableFilter
-from memories.admin.pages import own_page
+from memories.admin.pages import column, own_page
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 from memories.models import Webhook, WebhookDelivery
@@ -125,6 +125,8 @@ class WebhookAdmin(RestrictedAdmin):
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "pk"]
     declared = (SEND_TEST, RENEW_SECRET)
+    host = column(_("receiver"), str)
+    event_names = column(_("events"), lambda webhook: ", ".join(webhook.events))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """An address may hold a password of the receiver's: it is for those who may set it."""
@@ -134,14 +136,6 @@ class WebhookAdmin(RestrictedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["workspace", "uid", "created_at", "failures", "retry_at"] if obj else []
-
-    @display(description=_("receiver"))
-    def host(self, webhook: Webhook) -> str:
-        return str(webhook)
-
-    @display(description=_("events"))
-    def event_names(self, webhook: Webhook) -> str:
-        return ", ".join(webhook.events)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """A new one has its secret from the beginning; one whose address changes is tried at once."""
@@ -206,14 +200,8 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
         ("attempts", "status", "retry_at"), "problem", "about", "details",
     ]  # fmt: skip
     readonly_fields = ["colored_state", "problem", "about"]
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, delivery: WebhookDelivery) -> Any:
-        return DeliveryState(delivery.state).label
-
-    @display(description=_("problem"))
-    def problem(self, delivery: WebhookDelivery) -> str:
-        return str(DeliveryProblem(delivery.error).label)
+    colored_state = column(_("state"), lambda delivery: DeliveryState(delivery.state).label, label=_COLORS)
+    problem = column(_("problem"), lambda delivery: str(DeliveryProblem(delivery.error).label))
 
     @display(description=_("about"))
     def about(self, delivery: WebhookDelivery) -> str:

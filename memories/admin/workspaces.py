@@ -23,7 +23,7 @@ from memories.admin.actions import Action, ActionCall, Place, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, SelectField
 from memories.admin.history import RecordedHistory
-from memories.admin.pages import own_page
+from memories.admin.pages import column, own_page
 from memories.audit.models import AuditEvent
 from memories.entries import exported
 from memories.models import Workspace
@@ -138,10 +138,7 @@ class InvitationAdmin(RestrictedAdmin):
     fields = [("label", "role", "workspace"), ("invited_by", "colored_state"), ("created_at", "expires_at")]
     readonly_fields = ["colored_state"]
     declared = (WITHDRAW,)
-
-    @display(description=_("for whom"))
-    def whom(self, invitation: Invitation) -> str:
-        return invitation.label or "—"
+    whom = column(_("for whom"), lambda invitation: invitation.label or "—")
 
     @display(
         description=_("state"), label=Colors({_OPEN: "info", _JOINED: "success", _WITHDRAWN: "danger", _OVER: None})
@@ -240,6 +237,7 @@ class MemberAdmin(RecordedHistory, RestrictedAdmin):
     search_fields = ["user__username", "workspace__name"]
     ordering = ["workspace__name", "user__username"]
     autocomplete_fields = ["user", "workspace"]
+    colored_role = column(_("role"), lambda member: Role(member.role).label, label=_COLORS, ordering="role")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["workspace", "user", "role", *(["created_at"] if obj else [])]
@@ -288,10 +286,6 @@ class MemberAdmin(RecordedHistory, RestrictedAdmin):
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         for member in queryset:
             note(request, AuditEvent.DISMISSED, member)
-
-    @display(description=_("role"), label=_COLORS, ordering="role")
-    def colored_role(self, member: Member) -> Any:
-        return Role(member.role).label
 
 
 class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -14,14 +14,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
-from unfold.decorators import display
 
 from memories.admin import actions
 from memories.admin.access import Colors, RestrictedAdmin, in_workspaces, workspace_choice
 from memories.admin.actions import Action, ActionCall, Outcome, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, TextField
-from memories.admin.pages import own_page
+from memories.admin.pages import column, own_page
 from memories.audit.models import AuditEvent
 from memories.models import Erasure, ErasureState
 from memories.staff.rights import Needs, needs, workspaces_of
@@ -129,6 +128,8 @@ class ErasureAdmin(RestrictedAdmin):
     sortable_by: list[str] = []
     change_form_template = "admin/memplatform/erasure.html"
     list_before_template = "admin/memplatform/erasure_search.html"
+    colored_state = column(_("state"), lambda erasure: ErasureState(erasure.state).label, label=_COLORS)
+    removed_rows = column(_("rows removed"), lambda erasure: sum(erasure.counts.values()))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Erasure]:
         """Of the workspaces somebody may erase in; those they only read keep theirs to themselves."""
@@ -142,14 +143,6 @@ class ErasureAdmin(RestrictedAdmin):
             path("<int:pk>/certificate.json", wrap(self.certificate_json), name="memories_erasure_json"),
             *super().get_urls(),
         ]
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, erasure: Erasure) -> Any:
-        return ErasureState(erasure.state).label
-
-    @display(description=_("rows removed"))
-    def removed_rows(self, erasure: Erasure) -> int:
-        return sum(erasure.counts.values())
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """Who is found by the words of the search."""

@@ -19,6 +19,7 @@ from unfold.decorators import display
 from memories import batches as batch
 from memories.admin import labels
 from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.pages import column
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import BatchState, JobState
 from memories.models import Batch, JobRun
@@ -48,14 +49,12 @@ class HeartbeatAdmin(RestrictedAdmin):
     has_history = False
     list_display = ["host", "name", "pid", "colored_state", "beat_at", "started_at", "log"]
     ordering = ["-beat_at"]
-
-    @display(description=_("log"))
-    def log(self, heartbeat: Heartbeat) -> str:
-        return log_link(heartbeat.host, heartbeat.name)
-
-    @display(description=_("state"), label=Colors({_("alive"): "success", _("silent"): "danger"}))
-    def colored_state(self, heartbeat: Heartbeat) -> Any:
-        return _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive")
+    log = column(_("log"), lambda heartbeat: log_link(heartbeat.host, heartbeat.name))
+    colored_state = column(
+        _("state"),
+        lambda heartbeat: _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive"),
+        label=Colors({_("alive"): "success", _("silent"): "danger"}),
+    )
 
 
 @admin.register(Host)
@@ -72,14 +71,8 @@ class HostAdmin(RestrictedAdmin):
         ("folder_path", "folder"),
     ]  # fmt: skip
     readonly_fields = ["colored_state", "parts_label"]
-
-    @display(description=_("log"))
-    def log(self, host: Host) -> str:
-        return log_link(host.name)
-
-    @display(description=_("parts"))
-    def parts_label(self, host: Host) -> str:
-        return ", ".join(host.parts)
+    log = column(_("log"), lambda host: log_link(host.name))
+    parts_label = column(_("parts"), lambda host: ", ".join(host.parts))
 
     @display(description=_("state"), label=Colors({_("runs"): "success", _("stopped"): None, _("silent"): "danger"}))
     def colored_state(self, host: Host) -> Any:
@@ -109,14 +102,11 @@ class JobRunAdmin(RestrictedAdmin):
         ("started_at", "finished_at", "attempts"), "counts_label", "made", "report", "error",
     ]  # fmt: skip
     readonly_fields = ["job_name", "colored_state", "begun_by", "counts_label", "made", "report"]
-
-    @display(description=_("job"), ordering="job")
-    def job_name(self, run: JobRun) -> str:
-        """Its name; the platform, which knows the table of jobs, says what it does."""
-        return run.job
-
-    @display(
-        description=_("state"),
+    # Its name; the platform, which knows the table of jobs, says what it does.
+    job_name = column(_("job"), lambda run: run.job, ordering="job")
+    colored_state = column(
+        _("state"),
+        lambda run: JobState(run.state).label,
         label=Colors(
             {
                 JobState.QUEUED.label: None,
@@ -126,8 +116,7 @@ class JobRunAdmin(RestrictedAdmin):
             }
         ),
     )
-    def colored_state(self, run: JobRun) -> Any:
-        return JobState(run.state).label
+    counts_label = column(_("counts"), lambda run: labels.counts_label(run.counts))
 
     @display(description=_("begun by"))
     def begun_by(self, run: JobRun) -> str:
@@ -135,10 +124,6 @@ class JobRunAdmin(RestrictedAdmin):
             return gettext("itself")
         who = labels.actor_label(run.actor)
         return gettext("%(actor)s, dry") % {"actor": who} if run.is_dry else who
-
-    @display(description=_("counts"))
-    def counts_label(self, run: JobRun) -> str:
-        return labels.counts_label(run.counts)
 
     @display(description=_("took"))
     def took(self, run: JobRun) -> str:

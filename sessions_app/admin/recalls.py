@@ -31,6 +31,7 @@ from memories.admin.lists import (
     resolve,
     saved_view,
 )
+from memories.admin.pages import column
 from memories.admin.recall_traces import DEGRADED, RULES, moment_label, query_label, replay_context, trace_context
 from memories.choices import Verdict
 from memories.models import RecallTrace, Scope
@@ -137,6 +138,8 @@ class TraceColumns(CsvList):
         "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
         "degraded", "milliseconds",
     )  # fmt: skip
+    # Whether it was enough to answer with.
+    colored_state = column(_("answer"), lambda trace: VERDICTS.get(trace.verdict, trace.verdict), label=_COLORS)
 
     def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
         askers = askers_of(rows)
@@ -155,11 +158,6 @@ class TraceColumns(CsvList):
         """Who asked, and below it where; with the workspace where several are shown."""
         several = [trace.workspace.name] if trace.is_one_of_several else []
         return beneath(trace.asker_shown.who, " · ".join(filter(None, [trace.asker_shown.chat, *several])))
-
-    @display(description=_("answer"), label=_COLORS)
-    def colored_state(self, trace: RecallTrace) -> Any:
-        """Whether it was enough to answer with."""
-        return VERDICTS.get(trace.verdict, trace.verdict)
 
     @display(description=_("served"))
     def outcome(self, trace: RecallTrace) -> str:
@@ -371,6 +369,14 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
     ]
     readonly_fields = ["scope_names", "why_asked", "conditions", "signs", "missing"]
     change_form_before_template = "admin/memories/trace.html"
+    # The parameters of the query beside the message, in words.
+    conditions = column(_("query"), lambda trace: query_label(trace.query) or "—")
+    # Why memory was asked, or was not.
+    why_asked = column(_("need"), lambda trace: RULES.get(trace.rule, trace.rule) or "—")
+    # What was not there in time, by what answered in its place.
+    missing = column(
+        _("degraded"), lambda trace: ", ".join(str(DEGRADED.get(part, part)) for part in trace.degraded) or "—"
+    )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return TraceLog
@@ -391,26 +397,11 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
         scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
         return ", ".join(map(str, scopes)) or "—"
 
-    @display(description=_("query"))
-    def conditions(self, trace: RecallTrace) -> str:
-        """The parameters of the query beside the message, in words."""
-        return query_label(trace.query) or "—"
-
     @display(description=_("evidence"))
     def signs(self, trace: RecallTrace) -> str:
         """Whether it was enough to answer with, and by which signs, in words."""
         verdict = [str(VERDICTS.get(trace.verdict, trace.verdict))] if trace.verdict else []
         return " · ".join(filter(None, [*verdict, query_label(trace.evidence)])) or "—"
-
-    @display(description=_("need"))
-    def why_asked(self, trace: RecallTrace) -> Any:
-        """Why memory was asked, or was not."""
-        return RULES.get(trace.rule, trace.rule) or "—"
-
-    @display(description=_("degraded"))
-    def missing(self, trace: RecallTrace) -> str:
-        """What was not there in time, by what answered in its place."""
-        return ", ".join(str(DEGRADED.get(part, part)) for part in trace.degraded) or "—"
 
     def page_context(self, request: HttpRequest, row: RecallTrace) -> dict[str, Any]:
         timezone.activate(row.workspace.zone())  # one clock a page: that of the workspace where it was asked

@@ -29,6 +29,7 @@ from memories.admin.entries.actions import outcome_of
 from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
 from memories.admin.lists import DaysFilter
+from memories.admin.pages import column
 from memories.admin.quarantine import ask
 from memories.batches import bulk_actions
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
@@ -281,10 +282,14 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
     ]  # fmt: skip
     readonly_fields = ["uid", "rules_in_words", "said_at"]
     change_form_outer_before_template = "admin/sessions_app/conversation.html"
-
-    @display(description=_("chat"), ordering="chat_id")
-    def who(self, session: Session) -> str:
-        return session.peer or session.chat_id or session.key
+    who = column(_("chat"), lambda session: session.peer or session.chat_id or session.key, ordering="chat_id")
+    # When it was written, on the reader's clock.
+    said_at = column(
+        _("last message"),
+        lambda session: str(localize(localtime(getattr(session, "newest_at", session.last_at)))),
+        ordering="newest_at",
+    )
+    budget = column(_("tokens"), lambda session: f"{session.tokens:,} / {session.max_tokens():,}", ordering="tokens")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
         """With the time of the newest message, as a turn may be reported long after; without messages, its last use."""
@@ -302,15 +307,6 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
         if name := " ".join(search_term.replace("\0", "").split()):
             rows |= with_speakers(queryset, name, workspaces_of(request))
         return rows, may_repeat
-
-    @display(description=_("last message"), ordering="newest_at")
-    def said_at(self, session: Session) -> str:
-        """When it was written, on the reader's clock."""
-        return str(localize(localtime(getattr(session, "newest_at", session.last_at))))
-
-    @display(description=_("tokens"), ordering="tokens")
-    def budget(self, session: Session) -> str:
-        return f"{session.tokens:,} / {session.max_tokens():,}"
 
     @display(description=_("rules"))
     def rules_in_words(self, session: Session) -> str:

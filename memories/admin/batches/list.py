@@ -19,6 +19,7 @@ from memories.admin.batches.branch import OF_BRANCHES
 from memories.admin.batches.detail import summary
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.admin.lists import Condition, DaysFilter, ReachableFilter, condition_filter
+from memories.admin.pages import column
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
@@ -73,6 +74,10 @@ class BatchAdmin(RestrictedAdmin):
     search_fields = ["name", "actor", "run", "reason", "scope__key"]
     search_help_text = _("Part of a job, a person, a reason or a scope")
     ordering = ["-created_at", "-id"]
+    name_label = column(_("name"), lambda batch: format_html(_TWO_LINES, batch_name(batch), actor_label(batch.actor)))
+    place = column(_("scope"), lambda batch: format_html(_TWO_LINES, batch.scope or "—", batch.workspace))
+    colored_state = column(_("state"), lambda batch: BatchState(batch.state).label, label=_COLORS)
+    what = column(_("what it does"), summary)
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
@@ -109,22 +114,6 @@ class BatchAdmin(RestrictedAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
         batch = self.reach(request, object_id, "view")
         return detail.page(self, request, batch) if request.method == "GET" else HttpResponseNotAllowed(["GET"])
-
-    @display(description=_("name"))
-    def name_label(self, batch: Batch) -> str:
-        return format_html(_TWO_LINES, batch_name(batch), actor_label(batch.actor))
-
-    @display(description=_("scope"))
-    def place(self, batch: Batch) -> str:
-        return format_html(_TWO_LINES, batch.scope or "—", batch.workspace)
-
-    @display(description=_("state"), label=_COLORS)
-    def colored_state(self, batch: Batch) -> Any:
-        return BatchState(batch.state).label
-
-    @display(description=_("what it does"))
-    def what(self, batch: Batch) -> str:
-        return summary(batch)
 
     @display(description=_("reason"))
     def why(self, batch: Batch) -> str:

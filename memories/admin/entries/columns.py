@@ -29,7 +29,7 @@ from memories.admin.lists import (
     state_condition,
 )
 from memories.admin.masking import MASK, is_secret
-from memories.admin.pages import return_url
+from memories.admin.pages import column, return_url
 from memories.choices import Category, Due
 from memories.entries import CONTRADICTED_BY
 from memories.language import text
@@ -220,6 +220,13 @@ class EntryColumns(CsvList):
         "content", "about", "comes from", "lowest source", "speaker", "chat", "source", "created", "last stated",
         "ends", "checked", "checked by", "recalled", "last recalled",
     )  # fmt: skip
+    colored_state = column(_("state"), lambda entry: entry.state.label, label=COLORS)
+    # When it ends, by its own term or its policy.
+    ends = column(_("ends"), lambda entry: _moment(entry.ends_at))
+    # When a person last looked at it, and who.
+    checked = column(
+        _("checked"), lambda entry: beneath(_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
+    )
 
     def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
         changelist.describe_rows(rows)
@@ -241,10 +248,6 @@ class EntryColumns(CsvList):
         category = [] if _CATEGORY in entry.same or not entry.category else [entry.get_category_display()]
         return beneath(" · ".join(scope), " · ".join([*kind, *category]))
 
-    @display(description=_("state"), label=COLORS)
-    def colored_state(self, entry: Any) -> Any:
-        return entry.state.label
-
     @display(description=_("created"), ordering="created_at")
     def created(self, entry: Entry) -> str:
         """When it was written, and below it how often it was served."""
@@ -260,20 +263,10 @@ class EntryColumns(CsvList):
         lowest = "" if entry.trust == entry.origin else gettext("rests on: %(lowest)s")
         return beneath(entry.get_origin_display(), lowest % {"lowest": entry.get_trust_display()})
 
-    @display(description=_("ends"))
-    def ends(self, entry: Any) -> str:
-        """When it ends, by its own term or its policy."""
-        return _moment(entry.ends_at)
-
     @display(description=_("last recalled"))
     def recalled(self, entry: Entry) -> str:
         access = getattr(entry, "access", None)
         return _moment(access.last_accessed if access else None)
-
-    @display(description=_("checked"))
-    def checked(self, entry: Entry) -> str:
-        """When a person last looked at it, and who."""
-        return beneath(_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
 
 
 def _cells(entry: Any) -> Iterator[Any]:

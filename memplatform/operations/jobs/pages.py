@@ -20,7 +20,7 @@ from memories.admin import labels
 from memories.admin.access import visible_workspaces, workspace_choice
 from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.lists import saved_file
-from memories.admin.pages import show_zone_of
+from memories.admin.pages import column, show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
 from memories.jobs import Job
@@ -108,11 +108,8 @@ class JobRunPage(JobRunAdmin):
     """The list of runs under a table of jobs; members run those of their workspaces, superusers all."""
 
     change_list_template = "admin/memplatform/jobs.html"
-
-    @admin.display(description=_("job"), ordering="job")
-    def job_name(self, run: JobRun) -> str:
-        """What the job does."""
-        return job_title(run.job)
+    # What the job does.
+    job_name = column(_("job"), lambda run: job_title(run.job), ordering="job")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> JobRun | None:
         """A run that goes by what the job does, in the title of its page as well."""
