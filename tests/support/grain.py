@@ -28,6 +28,7 @@ class Grain:
     ninety_fifth: int  # the same, of all but the longest twentieth
     longest: int
     called_once: int  # private functions that their module names once
+    handed_on: int  # of these, what is named as a value and called by others: actions, readers, keys of a sort
     small_modules: int  # under 60 lines, `__init__` left out
 
     @property
@@ -45,6 +46,7 @@ class Grain:
             f"{self.files} files, {self.lines} lines, {self.functions} functions ({self.per_thousand:.0f} a thousand "
             f"lines; median, 95 %, longest: {self.median}, {self.ninety_fifth}, {self.longest} lines), "
             f"private with one caller {self.called_once} ({self.called_once_share:.0%}), "
+            f"{self.handed_on} of them only handed on, "
             f"modules under {SMALL_LINES} lines {self.small_modules}"
         )
 
@@ -53,7 +55,7 @@ def grain(root: Path = ROOT) -> Grain:
     """The counts of a checkout."""
     modules = [path for app in APPS for path in (root / app).rglob("*.py")]
     modules = [path for path in modules if "migrations" not in path.relative_to(root).parts]
-    lines = small_modules = called_once = 0
+    lines = small_modules = called_once = handed_on = 0
     sizes: list[int] = []
     for path in modules:
         text = path.read_text()
@@ -65,9 +67,12 @@ def grain(root: Path = ROOT) -> Grain:
         lines += length
         small_modules += length < SMALL_LINES and path.name != "__init__.py"
         sizes += [(node.end_lineno or node.lineno) - node.lineno + 1 for node in functions]
-        called_once += sum(
-            node.name.startswith("_") and not node.name.startswith("__") and uses[node.name] == 1 for node in functions
-        )
+        own = [node.name for node in functions if node.name.startswith("_") and not node.name.startswith("__")]
+        called = {
+            getattr(node.func, "id", getattr(node.func, "attr", "")) for node in nodes if isinstance(node, ast.Call)
+        }
+        called_once += sum(uses[name] == 1 for name in own)
+        handed_on += sum(uses[name] == 1 and name not in called for name in own)
     sizes.sort()
     return Grain(
         files=len(modules),
@@ -77,6 +82,7 @@ def grain(root: Path = ROOT) -> Grain:
         ninety_fifth=sizes[int(len(sizes) * 0.95)],
         longest=sizes[-1],
         called_once=called_once,
+        handed_on=handed_on,
         small_modules=small_modules,
     )
 
