@@ -48,19 +48,16 @@ def find_quote(quote: str, content: str) -> list[Span]:
     characters, positions = _folded(content)
     spans: list[Span] = []
     begin = 0
-    for part in filter(None, (_fold(piece) for piece in _GAP.split(quote))):
+    for piece in _GAP.split(quote):
+        stripped = piece.strip(_EDGES)  # a part as it is looked for: without the marks at its ends
+        if not (part := _folded(stripped)[0] if any(char.isalnum() for char in stripped) else ""):
+            continue
         at = characters.find(part, begin)
         if at < 0:
             return []
         begin = at + len(part)
         spans.append(Span(positions[at], positions[begin - 1] + 1))
     return spans
-
-
-def _fold(piece: str) -> str:
-    """A part of a quote as it is looked for: without the marks at its ends."""
-    stripped = piece.strip(_EDGES)
-    return _folded(stripped)[0] if any(char.isalnum() for char in stripped) else ""
 
 
 def _folded(content: str) -> tuple[str, list[int]]:

@@ -158,17 +158,12 @@ class StrictObjects(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
         schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
-        fields = {name: _without_default(field) for name, field in schema.get("properties", {}).items()}
+        fields = schema.get("properties", {})
+        for field in fields.values():
+            # One may leave it out: generators of types make a field that has a default one that has to be sent
+            if "default" in field and (default := field.pop("default")) != "":
+                words = [field["description"]] if "description" in field else []
+                field["description"] = " ".join([*words, f"Default: `{json.dumps(default)}`."])
         # beside a field generators of types would take the conditions for other shapes of the whole
         together = self.target.together and {"allOf": self.target.together.get("allOf", [self.target.together])}
         return {**schema, "properties": fields, "additionalProperties": False, **together}
-
-
-def _without_default(field: dict[str, Any]) -> dict[str, Any]:
-    """A field one may leave out: generators of types make one that has a default a field that has to be sent."""
-    if "default" not in field:
-        return field
-    default = field.pop("default")
-    words = [field["description"]] if "description" in field else []
-    words += [f"Default: `{json.dumps(default)}`."] if default != "" else []
-    return {**field, "description": " ".join(words)} if words else field

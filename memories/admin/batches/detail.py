@@ -79,21 +79,15 @@ def summary_of(batches: Iterable[Batch]) -> str:
         for verb, number in batch.counts.items():
             if verb in BatchVerb.values:
                 counts[_KINDS.get(BatchVerb(verb), verb)] += number
-    parts = [
-        _part(kind, counts[kind], are_plans, memories if kind == "retire" and are_plans else 0)
-        for kind in _WORDS
-        if counts[kind]
-    ]
+    parts = []
+    for kind, (planned, done) in _WORDS.items():
+        if number := counts[kind]:
+            text = str(planned if are_plans else done) % {"n": f"{number:,}"}
+            if kind == "retire" and are_plans and number <= memories:
+                of = gettext("%(text)s of %(memories)s memories, %(share)s")
+                text = of % {"text": text, "memories": f"{memories:,}", "share": share_of(number, memories)}
+            parts.append(text)
     return gettext("; ").join(parts) or gettext("nothing to change")
-
-
-def _part(kind: str, number: int, are_plans: bool, memories: int) -> str:
-    planned, done = _WORDS[kind]
-    text = str(planned if are_plans else done) % {"n": f"{number:,}"}
-    if not memories or number > memories:
-        return text
-    of = gettext("%(text)s of %(memories)s memories, %(share)s")
-    return of % {"text": text, "memories": f"{memories:,}", "share": share_of(number, memories)}
 
 
 def share_of(number: int, all_of_them: int) -> str:
