@@ -88,7 +88,7 @@ def failing_jobs() -> list[FailingJob]:
             well_at = ran.filter(success=True).aggregate(at=Max("stopped"))["at"]
             attempts = ran.filter(success=False, **({"stopped__gt": well_at} if well_at else {})).count()
             day = task.stopped.astimezone(UTC).date()
-            failing.append(FailingJob(names[task.group], date=day, attempts=attempts, error=error, well_at=well_at))
+            failing.append(FailingJob(job=names[task.group], date=day, attempts=attempts, error=error, well_at=well_at))
     return failing
 
 

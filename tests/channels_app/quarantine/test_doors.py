@@ -143,8 +143,8 @@ def test_what_the_message_is_made_into_again_stays_out_and_what_is_said_elsewher
                 assert (again.outcome, again.reason, again.entry.pk) == (Outcome.SUPPRESSED, entries.QUARANTINED, None)
     clean = fact(scope, poisoned_entries[1].content, "session_events/x/1/event-9")
     assert clean.pk != poisoned_entries[1].pk and clean.is_live()
-    again = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
-    assert daily_events.write([again], now=LATER, actor="extraction") == []
+    event = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
+    assert daily_events.write([event], now=LATER, actor="extraction") == []
     assert retention.redacted_events(message().session) != {}
     assert Entry.objects.filter(quarantined_at__isnull=False).count() == done.entries
 

@@ -69,10 +69,10 @@ def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: 
     assert done.status_code == 302 and done.headers["Location"].endswith("#m1")
     assert [entry.content for entry in Entry.objects.live()] == ["User: we bake on Monday\nAssistant: ok"]
     assert event.pk in retention.redacted_events(event.session)
-    day = DailyEvent.objects.get()
+    stored = DailyEvent.objects.get()
     listed = alice.get(reverse("admin:memories_dailyevent_changelist"), {"use": "taken_out"})
-    assert [row.pk for row in listed.context["cl"].result_list] == [day.pk]
-    page = alice.get(reverse("admin:memories_dailyevent_change", args=[day.pk])).content.decode()
+    assert [row.pk for row in listed.context["cl"].result_list] == [stored.pk]
+    page = alice.get(reverse("admin:memories_dailyevent_change", args=[stored.pk])).content.decode()
     assert "It is told no more" in page and "user:alice" in page and f"/session/{event.session_id}/" in page
 
     batch = Batch.objects.get()
