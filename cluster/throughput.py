@@ -67,6 +67,7 @@ def _by_replicas(webs: list[Host], servers: list[Part], share: float, rounds: in
         for number, replica in enumerate(replicas):
             database.lead_to_replica(replica, is_led=number < count)
         time.sleep(4)  # until the webs have found out
+        _rate(webs, "recall", SECONDS)  # and have their connections
         return webs
 
     try:
