@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
-from django.db.models import Min
+from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 
 from memories import postgresql
@@ -131,8 +131,9 @@ def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 
 def count(workspace: Workspace, before: Mapping[str, datetime]) -> dict[str, int]:
-    """How many rows a run would move."""
-    return {table: _old(workspace, table, moment, counted=True)[0][0] for table, moment in before.items()}
+    """How many rows a run would move: history once these traces have left."""
+    left = before.get(TRACES)
+    return {table: _old(workspace, table, moment, counted=True, left=left)[0][0] for table, moment in before.items()}
 
 
 def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime, seconds: float = 0) -> dict[str, int]:
@@ -156,13 +157,14 @@ def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime,
     return moved
 
 
-def _old(workspace: Workspace, table: str, before: datetime, *, counted: bool = False) -> list[Any]:
-    """The next rows to be moved: id, as JSON, and time; or how many there are."""
+def _old(workspace: Workspace, table: str, before: datetime, *, counted: bool = False, left: Any = None) -> list[Any]:
+    """The next rows to be moved: id, as JSON, and time; or how many there are, were older traces than `left` gone."""
     at, where = TABLES[table], ""
     if table == HISTORY:
         where = "AND t.op <> 'D' AND t.table_name = ANY(%(recorded)s)"
         # A trace that is here shows its memories in the words of then, which history tells
-        oldest = RecallTrace.objects.filter(workspace=workspace).aggregate(oldest=Min("created_at"))["oldest"]
+        traces = RecallTrace.objects.filter(Q(created_at__gte=left) if left else Q(), workspace=workspace)
+        oldest = traces.aggregate(oldest=Min("created_at"))["oldest"]
         before = min(before, oldest or before)
     what = "count(*)" if counted else f"t.id, to_jsonb(t)::text, {at}"
     with connection.cursor() as cursor:

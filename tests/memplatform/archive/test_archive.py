@@ -94,6 +94,13 @@ def test_a_night_moves_the_traces_its_preview_counts(house: Workspace, bucket: a
     assert archive.count_due(house.pk, now=night) == {"traces": 0, "changes": 0}
 
 
+def test_a_dry_run_counts_the_history_that_leaves_behind_its_traces(house: Workspace, bucket: archive.Store) -> None:
+    RecallTrace.objects.update(created_at=NOW)
+    counted = archive.count(house, EVERYTHING)
+    assert archive.move(house, EVERYTHING, now=LATER) == counted
+    assert counted[HISTORY] > 0
+
+
 def test_history_that_traces_here_are_shown_by_stays(house: Workspace, bucket: archive.Store) -> None:
     """A trace of then names versions, and what these said is told by what was changed since."""
     RecallTrace.objects.update(created_at=NOW)
