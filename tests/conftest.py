@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,15 @@ from tests.support.emptied import delete_all_rows
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
-#: Folders whose tests take longest. They come first, so that two who share the files of a run
-#: (`--dist loadfile --no-loadscope-reorder`) are both busy to the end.
-LONGEST = ("tests/system", "tests/journeys", "tests/channels_app/groups", "tests/sessions_app", "tests/memories")
+#: Where tests wait for what they start, longest first.
+WAITING = ("tests/system", "tests/release", "tests/clients", "tests/journeys")
+#: Where tests compute longest, longest first.
+COMPUTING = ("tests/memories/admin", "tests/memories", "tests/docs", "tests/memplatform", "tests/channels_app")
 #: Folders whose tests start processes, kill them and wait for others: on a machine that is held up for seconds one may
 #: fail though nothing is wrong. Each is tried once more, and the summary names it.
 TRIED_TWICE = ("tests/system", "tests/journeys")
 #: So many tests with a database does `make quick` take of each file: every part of every app is asked for something.
-QUICK_OF_A_FILE = 3
+QUICK_OF_A_FILE = 2
 
 gc.disable()  # while tests are collected, nearly all that is made stays
 #: For formats of addresses that no schema here has, jsonschema would read forty grammars with it: seconds each process.
@@ -64,7 +66,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid.startswith(TRIED_TWICE):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: next((n for n, folder in enumerate(LONGEST) if item.nodeid.startswith(folder)), 9))
+    items[:] = by_turns(items)
+
+
+def by_turns(items: list[pytest.Item]) -> list[pytest.Item]:
+    """A file that waits, two that compute, and so on: those who share the files of a run (`--dist loadfile
+    --no-loadscope-reorder`) wait while others compute. What takes longest comes first, so that all are busy to the end.
+    """
+    files: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in sorted(items, key=lambda item: _place(item, (*WAITING, *COMPUTING))):
+        files[item.path].append(item)
+    waiting = [file for file in files.values() if file[0].nodeid.startswith(WAITING)]
+    computing = [file for file in files.values() if not file[0].nodeid.startswith(WAITING)]
+    turns = zip_longest(waiting, computing[::2], computing[1::2], fillvalue=[])
+    return [item for file in chain.from_iterable(turns) for item in file]
+
+
+def _place(item: pytest.Item, folders: tuple[str, ...]) -> int:
+    return next((n for n, folder in enumerate(folders) if item.nodeid.startswith(folder)), len(folders))
 
 
 def quick(items: list[pytest.Item]) -> set[pytest.Item]:

@@ -22,8 +22,8 @@ PACKAGES = "requirements.txt"
 EMBEDDER = "requirements-embedder.txt"
 TOOLS = "requirements-dev.txt"
 _TO_RUN, _TO_BUILD = (PACKAGES, EMBEDDER), (PACKAGES, EMBEDDER, TOOLS)
-#: A file at a time and in our order: it sets up once. Three, for a fifth of the time one waits for what it starts.
-_TESTS = ("-m", "pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+#: A file at a time and in our order: it sets up once. Four, for a third of the time one waits for what it starts.
+_TESTS = ("-m", "pytest", "-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 #: What starts no process and walks through nothing exhaustively, with fewer examples of each property; of each file
 #: whatever needs no database, and a few of the rest (tests/conftest.py). Two, for it waits for nothing.
 _QUICK = (
