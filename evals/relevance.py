@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from evals import answerable
+from memories.language import persons
 from memories.language.turns import turn_of
 from memories.recall.relevance import (
     QUESTION,
@@ -175,6 +176,16 @@ def _answerable_cases() -> Iterator[Case]:
                 yield Case(f"answerable {n}", kind, _language_of(question), question, texts, frozenset(), form)
 
 
+def meant_in(question: str, texts: Iterable[str]) -> str:
+    """The names of whom a question calls «my wife», as one of the texts tells them."""
+    aliases = dict(persons.mentioned(question))
+    learnt: dict[str, str] = {}
+    for content in texts if aliases else ():
+        for alias, name in persons.learn_relations(content).items():
+            learnt[alias] = name if learnt.get(alias, name) == name else ""
+    return " ".join(sorted({learnt.get(alias, "") for alias in aliases.values()})).strip()
+
+
 def _language_of(content: str) -> str:
     return "zh" if is_cjk(content) else "en"
 
@@ -197,7 +208,13 @@ def _example(
 ) -> Example:
     vectors = [passages[as_text(one, case.form, _language_of(one))] for one, _ in case.memories]
     scripts = [SCRIPTS[is_cjk(one)] for one, _ in case.memories]
-    asked = Asked(case.question, words_asked(case.question), questions[case.question], case.language == "zh")
+    asked = Asked(
+        case.question,
+        words_asked(case.question),
+        questions[case.question],
+        case.language == "zh",
+        meant_in(case.question, [content for content, _ in case.memories]),
+    )
     script = SCRIPTS[asked.is_cjk]
     question = background.centred(questions[case.question][None], [script], [QUESTION])[0]
     near = background.centred(np.stack(vectors), scripts, [case.form] * len(vectors)) @ question

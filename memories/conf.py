@@ -118,7 +118,7 @@ class MemorySettings:
     AVERAGE_SHARE: float = 0.45  # of the scope's average direction, taken out of the question
     FULL_TERMS: int = 15  # a text that holds so many of the question's rarest words matches it fully
     MIN_SIMILARITY: float = 0.3  # of a candidate only the vector retriever found; 0 = unrelated, 1 = a clear answer
-    RELEVANCE_LIKELY: float = 0.2  # served into a prompt from here on; the share of such memories that answer
+    RELEVANCE_LIKELY: float = 0.25  # served into a prompt from here on; the share of such memories that answer
     RELEVANCE_WIDE: float = 0.02  # served to a program that chooses itself
     RELEVANCE_WEAK: float = 0.1  # of the best, below which a small memory is said to hold nothing
     RELEVANCE_FOUND: float = 0.7  # of the best, from which on a small memory is said to hold the answer

@@ -305,6 +305,7 @@ class Entry(Sourced):
             # what a group may not hear, and what nobody asked for, is looked up by every question
             models.Index(fields=["workspace", "scope"], condition=Q(category="credential"), name="entry_credentials"),
             models.Index(fields=["workspace", "scope"], condition=~Q(suspect=""), name="entry_suspects"),
+            models.Index(fields=["workspace", "scope"], condition=LIVE & ~Q(names=[]), name="entry_named"),
             models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
             # what anybody said of somebody, in whatever scope
             models.Index(

@@ -44,9 +44,9 @@ from memories.recall.answer import (
 )
 from memories.recall.candidates import eligible_candidates, former_matches
 from memories.recall.corrections import mark_replaced, prefer_corrections
-from memories.recall.eligibility import Past, as_of, check_moment
+from memories.recall.eligibility import Past, as_of, check_moment, has_named
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
-from memories.recall.gate import GateDecision, decide
+from memories.recall.gate import NAMELESS, GateDecision, decide
 from memories.recall.people import is_about_asker, without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,
@@ -81,6 +81,7 @@ from memories.recall.ranking import (
     serve,
     speaks_of_one_of_several,
 )
+from memories.recall.relevance import possible_names
 from memories.recall.traces import log_recall
 from memories.recall.vector import PENDING, vector_of
 
@@ -183,6 +184,8 @@ def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
         need = decide(query.message, projects=projects, names=names)
         if query.resolved and not need.retrieve and has_question_mark_or_word(query.message):
             need = GateDecision(True, "recent")
+        if need.rule in NAMELESS and query.places and has_named(query, search.now, possible_names(query.message)):
+            need = GateDecision(True, "name")
     result = Recall(need, past=query.past)
     result.timings["need"] = round((time.perf_counter() - begun) * 1000, 3)
     if query.is_index_pending and need.retrieve:

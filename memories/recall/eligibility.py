@@ -38,7 +38,7 @@ from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.operations import require_history
 from memories.models.policy import Policies
 from memories.recall.people import projects_named
-from memories.recall.query import BY_MATCH_ALONE, Query, is_group, sql_parts
+from memories.recall.query import BY_MATCH_ALONE, Query, is_group, opening_of, sql_parts
 from memories.recall.question import is_about_asking
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
@@ -99,6 +99,25 @@ def eligible_filter(query: Query, policies: Policies, now: datetime) -> Conditio
         "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
     }
     return all_of(servable, ([condition], parameters))
+
+
+#: Names stand as they were given, and are asked for without differences of case.
+_NAMED = """
+SELECT EXISTS (
+    SELECT 1 FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id, e.workspace_id) i
+    WHERE {where} AND e.names <> '{{}}' AND lower(e.names::text)::text[] && %(names)s::text[]
+)
+"""
+
+
+def has_named(query: Query, now: datetime, names: Sequence[str]) -> bool:
+    """Whether anything that may be served is about one of these names, folded; one statement, of no names none."""
+    if not names:
+        return False
+    where, parameters = all_of(scope_filter(query), servable_filter(query, opening_of(query, now=now).policies, now))
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMED.format(where=" AND ".join(where)), parameters | {"names": list(names)})
+        return bool(cursor.fetchone()[0])
 
 
 def ineligible_entries(

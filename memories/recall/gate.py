@@ -193,7 +193,13 @@ _WORD = re.compile(r"[a-z\d]+")
 _SEARCH = pattern("signs", "search")
 _SEARCH_WORDS = 8
 _TOPICS = frozenset(words("signs", "search_topics_english"))
+_ROW = re.compile(r"[\w' -]+")
+_SPOKEN = ENGLISH_STOPWORDS - frozenset({"and", "or"})
 _CHINESE_TOPICS = re.compile(rf"(?:(?:{phrases(words('signs', 'search_topics_chinese'))})[\s、，,]*){{2,8}}")
+
+
+#: Rules that go by a message alone: they do not know of whom and what memories are.
+NAMELESS = frozenset({"no_sign", "world_knowledge", "command"})
 
 
 def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] = ()) -> GateDecision:
@@ -269,7 +275,11 @@ def _is_search(text: str) -> bool:
     if has_han(folded):
         return _CHINESE_TOPICS.fullmatch(folded.translate(_SIMPLIFIED)) is not None
     words = _WORD.findall(folded)
-    return len(words) <= _SEARCH_WORDS and sum(word in _TOPICS for word in words) * 2 > len(words)
+    if len(words) <= _SEARCH_WORDS and sum(word in _TOPICS for word in words) * 2 > len(words):
+        return True
+    # nouns in a row, one of them a thing to look up, are no sentence
+    is_row = 1 < len(words) <= _SEARCH_WORDS and _ROW.fullmatch(text.strip()) and not _COMMAND.match(text)
+    return bool(is_row) and not _TOPICS.isdisjoint(words) and _SPOKEN.isdisjoint(words)
 
 
 def _reason(text: str) -> str:

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 #: Decided before quotas: too far from the question, or in the messages the client has already.
 _DECIDED = ("floor", "unlikely", "history")
 #: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer.
-NEAR_BEST = 0.5
+NEAR_BEST = 0.65
 #: Entries with which a scope knows itself as well as the model's own texts know it.
 YOUNG = 45
 #: What relevance adds to the score in a scope of few entries, where it ranks better than words and meaning do; half of
@@ -228,6 +228,7 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
         words_asked(query.message),
         np.array(vector.vector, np.float32) if vector else None,
         vector.is_cjk if vector else is_cjk(query.message),
+        " ".join(names[0] for _, names in query.relations),
     )
     _judge(ranked, asked, background, query.entry_count)
     own, claims = people.own_words_and_claims(ranked, search.parsed)
@@ -289,9 +290,10 @@ def _rank_by_retriever(ranked: Sequence[Ranked]) -> None:
 def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     """Mark «unlikely» what does not reach the line, where only what is likely to help is wanted.
 
-    Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says, and
-    a message of a day that is named; of today only where is asked what was: «I can't make it tonight, how do I tell the
-    others?» asks for nothing of today. What knows better is served with what it knows better than.
+    Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says. So is,
+    where nothing is found, a message of a day that is named; of today only where is asked what was: «I can't make it
+    tonight, how do I tell the others?» asks for nothing of today. What knows better is served with what it knows
+    better than.
     """
     query = search.query
     if query.serve == Serve.WIDE or query.mode in BY_MATCH_ALONE:
@@ -306,7 +308,7 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     for item in judged:
         line = min(search.line_in(item.entry.scope_id), most)
         is_likely = (item.relevance or 0.0) >= line or item.score >= by_score
-        is_of_day = item.candidate.date >= 1 and item.entry.created_at <= until
+        is_of_day = item.candidate.date >= 1 and item.entry.created_at <= until and best < conf.RELEVANCE_FOUND
         if not (is_likely or item.is_meant or is_of_day):
             item.reason = "unlikely"
     for item in judged:

@@ -40,6 +40,8 @@ TEMPERATURE = 8.0
 #: What a relation and shared words count for beside meaning where memories are compared with each other.
 RELATION_SHARE, WORDS_SHARE, MATTER_SHARE = 0.3, 0.3, 0.3
 MOST_GAP = 0.5
+#: How near the best stands where it tells what the question describes.
+NEAR_STANDING = 0.5
 #: The rarity of a word in no text of the background, about; rarities are given as shares of it.
 RAREST = 8.0
 READ_TEXTS = 4_096
@@ -179,6 +181,8 @@ def _one_letter_wrong(word: str) -> re.Pattern[str]:
 
 
 LEAST_TO_MISSPELL = 5
+#: From which rarity on a word of a name stands for it.
+NAME_RARITY = 0.85
 
 
 def says(folded: str, name: str) -> bool:
@@ -199,6 +203,23 @@ def parts_of(name: str) -> list[str]:
     return [word for word in words if len(word) > 2 and word not in text.ENGLISH_STOPWORDS] if len(words) > 1 else []
 
 
+#: Of a name that is looked up: its words, or its characters, and the part of a message it is looked for in.
+_LONGEST_NAME, _LONGEST_HAN_NAME, _LOOKED_UP = 3, 6, 400
+
+
+def possible_names(message: str) -> list[str]:
+    """What of a message may be a name as memories keep them: its words and Chinese, alone and in a row."""
+    folded = fold(message[:_LOOKED_UP])
+    words = [word.removesuffix("'s") for word in re.findall(r"[a-z\d][a-z\d.'_-]*", folded.replace("’", "'"))]
+    rows = [" ".join(words[n : n + size]) for size in range(1, _LONGEST_NAME + 1) for n in range(len(words) - size + 1)]
+    forms = {row for row in rows if row not in text.ENGLISH_STOPWORDS and len(row) > 1}
+    forms |= {row.removesuffix("s") for row in forms}
+    forms |= {f"{row}'s" for row in forms}
+    for run in re.findall(f"[{text.HAN}]+", folded):
+        forms |= {run[n : n + size] for size in range(2, _LONGEST_HAN_NAME + 1) for n in range(len(run) - size + 1)}
+    return sorted(forms)
+
+
 def names_asked(question: str, names: Iterable[str]) -> set[str]:
     """Which of these folded names a question says: whole, or else in part, or else with one letter wrong."""
     folded, names = fold(question), list(names)
@@ -206,10 +227,13 @@ def names_asked(question: str, names: Iterable[str]) -> set[str]:
     # «Redis the pianist» is no other Redis, where a longer name is said that holds the shorter
     whole -= {name for name in whole if any(name != other and name in other for other in whole)}
     shared = {part for name in whole for part in (name, *parts_of(name))}
+    # of «on-call phone» the phone is no name where somebody is named
+    is_short = (lambda part: all(rarity(term) >= NAME_RARITY for term in text.terms(part))) if whole else bool
     in_part = {
         name
         for name in names
-        if name not in whole and any(part not in shared and says(folded, part) for part in parts_of(name))
+        if name not in whole
+        and any(part not in shared and is_short(part) and says(folded, part) for part in parts_of(name))
     }
     asked = whole | in_part
     if asked:
@@ -248,6 +272,7 @@ class Asked:
     terms: Collection[int]
     vector: Array | None
     is_cjk: bool
+    meant: str = ""  # the name of whom it calls «my wife»
 
     @cached_property
     def script(self) -> str:
@@ -278,7 +303,8 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     - `name`: it is about what the question names; `sole_name` more the fewer are; `linked_name`: it shares a name with
       one that is; `other_name`: it is about something else; `says_name`: its text says a name of the question
     - of what is about what is named, or linked to it: `detail`: share of the question's words beside the names;
-      `whole_name`: all that is known of it is asked for; `leads`: its other name stands for what answers
+      `whole_name`: all that is known of it is asked for; `leads`: its other name stands for what answers; `link`: it
+      says both the name that is asked and the one by which the best of them goes; `unsaid`: it says no name asked for
     - `beside_best`: it shares a name with the best, of what the question describes and does not name
     """
     meaning, relation = _nearness(asked, memories, background)
@@ -353,7 +379,9 @@ def _nearness(asked: Asked, memories: Sequence[Memory], background: Background |
 
 def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict[str, Array]:
     """What the names each memory is about tell of it, for a question and how near each stands to it."""
-    names = names_asked(asked.message, sorted({name for one in memories for name in one.names}))
+    names = names_asked(
+        f"{asked.message} {asked.meant}".strip(), sorted({name for one in memories for name in one.names})
+    )
     others = {name for one in memories if names & one.names for name in one.names} - names
     named = np.array([bool(names & one.names) for one in memories])
     linked = ~named & np.array([bool(others & one.names) for one in memories])
@@ -376,7 +404,10 @@ def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict
             gap = max(behind) - standing[named].max()
             leads[place] = np.clip(gap, -MOST_GAP, MOST_GAP) + MOST_GAP
 
+    link, unsaid = _links(names, memories, standing, np.flatnonzero(named).tolist())
     return {
+        "link": link,
+        "unsaid": unsaid,
         "name": named.astype(np.float32),
         "sole_name": named / np.float32(max(int(named.sum()), 1)),
         "linked_name": linked.astype(np.float32),
@@ -388,10 +419,28 @@ def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict
     }
 
 
+def _links(
+    asked: Collection[str], memories: Sequence[Memory], standing: Array, named: Sequence[int]
+) -> tuple[Array, Array]:
+    """1 for each memory that tells by which other name the best goes, and 1 for each that says no name asked for."""
+    link, unsaid = np.zeros(len(memories), np.float32), np.zeros(len(memories), np.float32)
+    parts = {part for name in asked for part in (name, *parts_of(name))}
+    said = {n: {name for name in memories[n].names if says(fold(memories[n].content), name)} for n in named}
+    for n in named:
+        unsaid[n] = not (said[n].intersection(asked) or any(says(fold(memories[n].content), part) for part in parts))
+    if named and unsaid[best := max(named, key=lambda n: float(standing[n]))]:
+        for n in named:
+            link[n] = bool(not unsaid[n] and said[n] & said[best])
+    return link, unsaid
+
+
 def _beside_best(
     memories: Sequence[Memory], standing: Array, asked: Collection[str], within: NDArray[np.bool_]
 ) -> Array:
-    """Of those `within`, which share a name nobody asked for with what stands first: the more, the fewer do."""
+    """Of those `within`, which share a name nobody asked for with what stands first: the more, the fewer do.
+
+    Less where that does not stand near either.
+    """
     beside = np.zeros(len(memories), np.float32)
     if not len(memories):
         return beside
@@ -401,7 +450,7 @@ def _beside_best(
         for place in sharing:
             if within[place]:
                 beside[place] = max(float(beside[place]), 1 / len(sharing))
-    return beside
+    return beside * np.float32(np.clip(standing[first] / NEAR_STANDING, 0, 1))
 
 
 @lru_cache(maxsize=READ_TEXTS)

@@ -168,6 +168,7 @@ def test_every_message_gets_an_answer_with_a_rule(message: str) -> None:
         "local",
         "errand",
         "name",
+        "search",
     }
 
 
