@@ -19,11 +19,46 @@ def run(file: Path) -> migrations.RunSQL:
 class BuildIndex(AddIndexConcurrently):
     """Build an index beside the writers. A start that was killed meanwhile leaves it invalid, or whole and not noted;
     either is taken away first, so that the next start comes through.
+
+    Of a table in partitions PostgreSQL builds none beside the writers: it is built on each, and then on the table.
     """
 
     def database_forwards(
         self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        name = schema_editor.quote_name(self.index.name)
-        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-        super().database_forwards(app_label, schema_editor, from_state, to_state)
+        quote, name = schema_editor.quote_name, self.index.name
+        model = to_state.apps.get_model(app_label, self.model_name)
+        parts = _partitions(schema_editor, model._meta.db_table)
+        if not parts:
+            schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quote(name)}")
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        schema_editor.execute(f"DROP INDEX IF EXISTS {quote(name)}")
+        root = model._meta.db_table
+        names = {table: f"{name}_{n}" for n, (table, _, _) in enumerate(parts)} | {root: name}
+        for table, _parent, is_leaf in parts:
+            index = self.index.clone()
+            index.name = names[table]
+            statement = index.create_sql(model, schema_editor, concurrently=is_leaf)
+            statement.parts["table"] = quote(table) if is_leaf else f"ONLY {quote(table)}"
+            if table != root:
+                schema_editor.execute(f"DROP INDEX {'CONCURRENTLY' if is_leaf else ''} IF EXISTS {quote(index.name)}")
+            schema_editor.execute(statement)
+        for table, parent, _ in parts:
+            if parent:
+                schema_editor.execute(f"ALTER INDEX {quote(names[parent])} ATTACH PARTITION {quote(names[table])}")
+
+
+def _partitions(schema_editor: Any, table: str) -> list[tuple[str, str | None, bool]]:
+    """The partitions of a table, the lowest first and itself last: name, what it is of, and whether it holds rows.
+
+    Of a table in one piece none.
+    """
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.relid::regclass::text, t.parentrelid::regclass::text, t.isleaf"
+            " FROM pg_partition_tree(%s::regclass) t ORDER BY t.level DESC, 1",
+            [table],
+        )
+        parts: list[tuple[str, str | None, bool]] = cursor.fetchall()
+        return parts if len(parts) > 1 else []

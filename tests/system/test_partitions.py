@@ -14,11 +14,13 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.test.utils import CaptureQueriesContext
 
 from memories import entries
 from memories.choices import BatchVerb
 from memories.index import worker
+from memories.migrations._sql import BuildIndex
 from memories.models import Change, Entry, EntryIndex, Scope, Workspace
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy import row_level_security
@@ -302,3 +304,20 @@ def test_a_recall_reads_one_partition_and_history_goes_on(apart: list[Workspace]
     assert Change.objects.filter(table_name="memories_entry", row_id=entry.pk, op="U", batch_id=done.pk).exists()
     undone(done)
     assert state_of_everything() == before
+
+
+def test_an_index_a_later_version_adds_is_built_on_each_partition_and_again_after_a_kill(database: str) -> None:
+    command("create", "--of", "2", "--table", "memories_entry")
+    index = next(index for index in Entry._meta.indexes if index.name == "entry_named")
+    build, state = BuildIndex("entry", index), MigrationLoader(connection).project_state()
+    sql("DROP INDEX entry_named")
+    sql("CREATE INDEX entry_named_0 ON memories_entry_r0 (id)")  # what a start that was killed left
+    for _start in range(2):
+        with connection.schema_editor(atomic=False) as editor:
+            build.database_forwards("memories", editor, state, state)
+        built = sql(
+            "SELECT c.relname, i.indisvalid FROM pg_partition_tree('entry_named') t"
+            " JOIN pg_class c ON c.oid = t.relid JOIN pg_index i ON i.indexrelid = t.relid"
+        )
+        assert len(built) == len(sql("SELECT relid FROM pg_partition_tree('memories_entry')")) > 2
+        assert all(is_valid for _name, is_valid in built)
