@@ -40,7 +40,8 @@ class BuildIndex(AddIndexConcurrently):
             index = self.index.clone()
             index.name = names[table]
             statement = index.create_sql(model, schema_editor, concurrently=is_leaf)
-            statement.parts["table"] = quote(table) if is_leaf else f"ONLY {quote(table)}"
+            on: Any = quote(table) if is_leaf else f"ONLY {quote(table)}"
+            statement.parts["table"] = on
             if table != root:
                 schema_editor.execute(f"DROP INDEX {'CONCURRENTLY' if is_leaf else ''} IF EXISTS {quote(index.name)}")
             schema_editor.execute(statement)
