@@ -78,8 +78,8 @@ def by_turns(items: list[pytest.Item]) -> list[pytest.Item]:
         files[item.path].append(item)
     waiting = [file for file in files.values() if file[0].nodeid.startswith(WAITING)]
     computing = [file for file in files.values() if not file[0].nodeid.startswith(WAITING)]
-    turns = zip_longest(waiting, computing[::2], computing[1::2], fillvalue=[])
-    return [item for file in chain.from_iterable(turns) for item in file]
+    turns = chain.from_iterable(zip_longest(waiting, computing[::2], computing[1::2]))
+    return [item for file in turns for item in file or ()]
 
 
 def _place(item: pytest.Item, folders: tuple[str, ...]) -> int:
