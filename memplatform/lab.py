@@ -358,7 +358,11 @@ def page(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"title": gettext("Recall lab"), "workspaces": mine, "workspace": workspace}
     if workspace is not None:
         timezone.activate(workspace.zone())
-        form = LabForm(request.POST) if request.method == "POST" else LabForm(initial=_initial(trace))
+        initial: dict[str, Any] = {"mode": "hybrid"}
+        if trace is not None:
+            initial = {"message": trace.message, "whom": _whom(trace), "mode": trace.query.get("mode", "hybrid")}
+            initial["always"] = trace.query.get("need") == "off"
+        form = LabForm(request.POST) if request.method == "POST" else LabForm(initial=initial)
         answers: dict[str, Any] = {}
         if request.method == "POST" and form.is_valid():
             try:
@@ -421,17 +425,6 @@ def _trace(request: HttpRequest, number: str) -> RecallTrace | None:
     rows: Any = in_workspaces(RecallTrace.objects.select_related("workspace"), workspaces_of(request))
     trace: RecallTrace | None = rows.filter(pk=pk).first()
     return None if trace is None or trace.is_purged else trace
-
-
-def _initial(trace: RecallTrace | None) -> dict[str, Any]:
-    if trace is None:
-        return {"mode": "hybrid"}
-    return {
-        "message": trace.message,
-        "whom": _whom(trace),
-        "mode": trace.query.get("mode", "hybrid"),
-        "always": trace.query.get("need") == "off",
-    }
 
 
 def _whom(trace: RecallTrace) -> str:

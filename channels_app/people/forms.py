@@ -15,13 +15,6 @@ from memories.admin.forms import LineField, ReasonForm, SelectField, TextField
 GIVEN, WITHDRAWN = "given", "withdrawn"
 
 
-def _offer_label(offer: RuleOffer) -> str:
-    people = ngettext("%(n)d person", "%(n)d people", offer.people) % {"n": offer.people}
-    memories = ngettext("%(n)d memory", "%(n)d memories", offer.entries) % {"n": offer.entries}
-    left = gettext("%(people)s and %(memories)s would be left behind") % {"people": people, "memories": memories}
-    return f"{offer.channel} · {left if offer.entries else gettext('nothing would be left behind')}"
-
-
 class LinkForm(ReasonForm):
     """What the person is called from now on, and why they are linked."""
 
@@ -45,10 +38,19 @@ class LinkForm(ReasonForm):
 
     def offer(self, offers: Sequence[RuleOffer]) -> Self:
         """Let the rules of these channels be chosen."""
-        if offers:
-            self.fields["channels"].choices = [(str(offer.channel.pk), _offer_label(offer)) for offer in offers]  # type: ignore[attr-defined]
-        else:
+        if not offers:
             del self.fields["channels"]
+            return self
+        choices = []
+        for offer in offers:
+            people = ngettext("%(n)d person", "%(n)d people", offer.people) % {"n": offer.people}
+            memories = ngettext("%(n)d memory", "%(n)d memories", offer.entries) % {"n": offer.entries}
+            left = gettext("nothing would be left behind")
+            if offer.entries:
+                left = gettext("%(people)s and %(memories)s would be left behind")
+                left %= {"people": people, "memories": memories}
+            choices.append((str(offer.channel.pk), f"{offer.channel} · {left}"))
+        self.fields["channels"].choices = choices  # type: ignore[attr-defined]
         return self
 
 

@@ -1,7 +1,7 @@
 """Everybody who was seen in a workspace, a page at a time, people found by a name or id, and what is there of one."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -150,22 +150,17 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     everybody = [Seen(by_person[pk], person) for pk, person in people.items() if by_person[pk]]
     of_peer = {peer: seen for seen in everybody for peer in seen.peers}
     of_peer |= {peer: Seen([peer]) for peer in wanted_peers if peer not in of_peer}
-    by_key = _fill_scopes(workspace_id, list(dict.fromkeys(of_peer.values())))
-    return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
-
-
-def _fill_scopes(workspace_id: int, everybody: Sequence[Seen]) -> dict[str, Seen]:
-    """Give each their scopes; whose each key is."""
+    # Give each their scopes, and have by each key whose it is
     accounts: defaultdict[str, set[str]] = defaultdict(set)
     for platform, account in Channel.objects.filter(workspace_id=workspace_id).values_list("platform", "account"):
         accounts[platform].add(account)
-    owner: dict[str, Seen] = {}
-    for seen in everybody:
-        owner |= dict.fromkeys((key for peer in seen.peers for key in peer.keys(accounts[peer.platform])), seen)
-        owner |= {seen.person.scope_key: seen} if seen.person else {}
-    for scope in Scope.objects.in_workspace(workspace_id).filter(key__in=list(owner)).order_by("pk"):
-        owner[scope.key].scopes.append(scope)
-    return owner
+    by_key: dict[str, Seen] = {}
+    for seen in dict.fromkeys(of_peer.values()):
+        by_key |= dict.fromkeys((key for peer in seen.peers for key in peer.keys(accounts[peer.platform])), seen)
+        by_key |= {seen.person.scope_key: seen} if seen.person else {}
+    for scope in Scope.objects.in_workspace(workspace_id).filter(key__in=list(by_key)).order_by("pk"):
+        by_key[scope.key].scopes.append(scope)
+    return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
 
 
 def _fill_last(people: Iterable[Seen]) -> None:

@@ -401,9 +401,15 @@ def _introduced(
 
     Where nothing of it is changed the platform is not asked: a new connection would end the one that is at work.
     """
-    if row is not None and _is_unchanged(platform, row, request):
-        bot = {name: row.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
-        return Introduced(account=row.channel.account, **bot)
+    if row is not None and row.is_enabled and row.problem not in AT_PLATFORM:
+        given = {option: request.POST.get(f"{_OPTION}{option.name}", "").strip() for option in platform.options}
+        is_same = all(
+            not value if option.is_secret else value == row.options.get(option.name, "")
+            for option, value in given.items()
+        )
+        if is_same and request.POST.get("receiving", row.receiving) == row.receiving:
+            bot = {name: row.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
+            return Introduced(account=row.channel.account, **bot)
     options = {}
     for option in platform.options:
         value = request.POST.get(f"{_OPTION}{option.name}", "").strip()
@@ -420,16 +426,6 @@ def _introduced(
         return platform.introduce(Account(options, receiving=request.POST.get("receiving", "")))
     except PlatformFailure as failure:
         return failure
-
-
-def _is_unchanged(platform: Platform, row: Connection, request: HttpRequest) -> bool:
-    """Whether a connection that works is saved with the account it has."""
-    given = {option: request.POST.get(f"{_OPTION}{option.name}", "").strip() for option in platform.options}
-    is_same = all(
-        not value if option.is_secret else value == row.options.get(option.name, "") for option, value in given.items()
-    )
-    works = row.is_enabled and row.problem not in AT_PLATFORM
-    return works and is_same and request.POST.get("receiving", row.receiving) == row.receiving
 
 
 def status_of(row: Connection) -> dict[str, Any]:

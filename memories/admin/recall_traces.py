@@ -425,17 +425,15 @@ def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
     )
     moves = traces.rank_changes(trace, result.served)
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
-    then = served_versions(trace, entries)
+    then, again = served_versions(trace, entries), []
+    for move in moves:
+        # In the words it is served with now; what is gone from the answer in those it was served with
+        entry, version = entries.get(move.entry_id), then.get(move.entry_id)
+        words = version.words if version and move.now is None else entry.content if entry else ""
+        again.append(ReplayRow(entry, words, move.before, move.now, *CHANGES[move.change]))
     return {
-        "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
+        "again": again,
         "again_is_the_same": all(move.change == "stayed" for move in moves),
         "again_evidence": result.answerability.verdict,
         "again_degraded": result.degraded,
     }
-
-
-def _change(move: traces.RankChange, entry: Entry | None, then: ServedVersion | None) -> ReplayRow:
-    """In the words it is served with now; what is gone from the answer in those it was served with."""
-    label, color = CHANGES[move.change]
-    words = then.words if then and move.now is None else entry.content if entry else ""
-    return ReplayRow(entry, words, move.before, move.now, label, color)

@@ -135,20 +135,18 @@ class Doors:
                 "mcp": ("tools/call", {"address": address, "calls": [call]}),
                 "tool list": ("tools/memory_list", {"address": address}),
             }
-            for door in self._due([*asked, "platform"]):
+            # All doors, or the next few, so that in turn every one is tried
+            doors = [*asked, "platform"]
+            if self.effort.doors is not None:
+                first, self._tried = self._tried, self._tried + self.effort.doors
+                doors = [doors[n % len(doors)] for n in range(first, self._tried)]
+            for door in doors:
                 if door in asked:
                     self._post(door, asker, *asked[door])
                     continue
                 context = context_for(caller, Address(**address), words, token_budget=4_000, now=self._now)
                 served = "\n".join([context.text, *(message.content for message in context.history)])
                 self._probes.listen("platform", asker, served, self.canaries, self.rules)
-
-    def _due(self, doors: Sequence[str]) -> Sequence[str]:
-        """The doors this asker tries: all, or the next few, so that in turn every one is tried."""
-        if self.effort.doors is None:
-            return doors
-        first, self._tried = self._tried, self._tried + self.effort.doors
-        return [doors[n % len(doors)] for n in range(first, self._tried)]
 
     def read_from(self, asker: Asker, canaries: Sequence[Canary]) -> None:
         """The paths of others' words, as a model reads them that was given one."""

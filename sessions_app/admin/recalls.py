@@ -60,14 +60,17 @@ def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
     sessions: dict[tuple[int, str], list[Session]] = {}
     for session in Session.objects.filter(workspace_id__in=of, key__in=keys).order_by("-last_at"):
         sessions.setdefault((session.workspace_id, session.key), []).append(session)
-    return {
-        trace.pk: _asker(
-            trace,
-            [scopes[pk] for pk in trace.scopes if pk in scopes],
-            sessions.get((trace.workspace_id, trace.session_key), []),
-        )
-        for trace in traces
-    }
+    askers = {}
+    for trace in traces:
+        here = {pk: scopes[pk] for pk in trace.scopes if pk in scopes}
+        # Of those with its key, on several platforms, the one whose memory was asked
+        with_key = sessions.get((trace.workspace_id, trace.session_key), [])
+        own = (row for row in with_key if {row.user_scope_id, row.chat_scope_id} & set(trace.scopes))
+        chat = next(own, with_key[0] if with_key else None)
+        person = trace.asker or (chat.peer if chat else "")
+        name = next((scope.sender_names[person] for scope in here.values() if person in scope.sender_names), person)
+        askers[trace.pk] = Asker(name, _chat(chat, here), chat)
+    return askers
 
 
 def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
@@ -81,17 +84,6 @@ def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
 
 
 _NAMES_MOST = 500  # scopes looked through for a name
-
-
-def _asker(trace: RecallTrace, scopes: Iterable[Scope], sessions: Iterable[Session]) -> Asker:
-    asked_in = list(scopes)
-    # Of those with its key, on several platforms, the one whose memory was asked
-    with_key = list(sessions)
-    own = (row for row in with_key if {row.user_scope_id, row.chat_scope_id} & set(trace.scopes))
-    session = next(own, with_key[0] if with_key else None)
-    person = trace.asker or (session.peer if session else "")
-    name = next((scope.sender_names[person] for scope in asked_in if person in scope.sender_names), person)
-    return Asker(name, _chat(session, {scope.pk: scope for scope in asked_in}), session)
 
 
 def _chat(session: Session | None, scopes: Mapping[int, Scope]) -> str:

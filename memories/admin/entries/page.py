@@ -182,21 +182,6 @@ class AddForm(ReasonForm):
         )
 
 
-def _history_step(revision: Revision, entry: Entry, batches: dict[int, Batch]) -> HistoryStep:
-    shown = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
-    return HistoryStep(
-        version=revision.version,
-        at=revision.at,
-        actor=revision.actor,
-        headline=_headline(revision),
-        lines=[field_change(Entry, name, *pair) for name, pair in shown.items()]
-        + [slot_change(name, *pair) for name, pair in revision.slots.items()],
-        wording=[] if is_secret(entry) else revision.wording,
-        batch=batches.get(revision.batch_id) if revision.batch_id else None,
-        is_present=revision.version == entry.version,
-    )
-
-
 def _headline(revision: Revision) -> str:
     if revision.operation == Operation.INSERT:
         return gettext("Remembered")
@@ -443,7 +428,23 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         revisions = history_of(row)
         wanted = {revision.batch_id for revision in revisions if revision.batch_id}
         batches = Batch.objects.filter(workspace_id=row.workspace_id).in_bulk(wanted)
-        return [_history_step(revision, row, batches) for revision in reversed(revisions)]
+        steps = []
+        for revision in reversed(revisions):
+            shown = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
+            lines = [field_change(Entry, name, *pair) for name, pair in shown.items()]
+            steps.append(
+                HistoryStep(
+                    version=revision.version,
+                    at=revision.at,
+                    actor=revision.actor,
+                    headline=_headline(revision),
+                    lines=lines + [slot_change(name, *pair) for name, pair in revision.slots.items()],
+                    wording=[] if is_secret(row) else revision.wording,
+                    batch=batches.get(revision.batch_id) if revision.batch_id else None,
+                    is_present=revision.version == row.version,
+                )
+            )
+        return steps
 
     def differences(self, row: Entry, version: int) -> dict[str, tuple[Any, Any]]:
         """Words, attributes and slots; liveness has its own verbs."""

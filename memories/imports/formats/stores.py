@@ -134,25 +134,21 @@ def read_supermemory(bundle: Bundle) -> Reader:
         entries = item.get("memoryEntries") or (item.get("memories") if "memory" not in item else None)
         if entries:
             yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, f"content: {item.get('title') or ''}")
+        tags = item.get("containerTags") or [item.get("containerTag") or item.get("spaceContainerTag")]
+        also = tuple(str(tag) for tag in tags if tag)
         for entry in entries or [item]:
-            yield _supermemory_entry(member, number, entry, item)
-
-
-def _supermemory_entry(
-    member: Member, number: int, entry: dict[str, Any], document: dict[str, Any]
-) -> FileItem | LeftOut:
-    if entry.get("isForgotten") or entry.get("isLatest") is False:
-        return LeftOut(member.path, LeftOutReason.ENDED, number, str(entry.get("forgetReason") or ""))
-    tags = document.get("containerTags") or [document.get("containerTag") or document.get("spaceContainerTag")]
-    fields = profile() if entry.get("isStatic") else fact()
-    fields |= {"heading": str(document.get("title") or "")[:300], "expires_at": time_of(entry.get("forgetAfter"))}
-    return FileItem(
-        number=number,
-        path=member.path,
-        content=str(entry.get("memory") or entry.get("content") or entry.get("summary") or ""),
-        who="/".join(str(tag) for tag in tags if tag),
-        also=tuple(str(tag) for tag in tags if tag),
-        at=time_of(entry.get("updatedAt") or entry.get("createdAt")),
-        fields=fields,
-        slots=slots_of(entry.get("metadata")),
-    )
+            if entry.get("isForgotten") or entry.get("isLatest") is False:
+                yield LeftOut(member.path, LeftOutReason.ENDED, number, str(entry.get("forgetReason") or ""))
+                continue
+            fields = profile() if entry.get("isStatic") else fact()
+            fields |= {"heading": str(item.get("title") or "")[:300], "expires_at": time_of(entry.get("forgetAfter"))}
+            yield FileItem(
+                number=number,
+                path=member.path,
+                content=str(entry.get("memory") or entry.get("content") or entry.get("summary") or ""),
+                who="/".join(also),
+                also=also,
+                at=time_of(entry.get("updatedAt") or entry.get("createdAt")),
+                fields=fields,
+                slots=slots_of(entry.get("metadata")),
+            )

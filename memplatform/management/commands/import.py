@@ -133,7 +133,11 @@ def _import(options: dict[str, Any], progress: "_Progress | None") -> ImportRepo
     actor = f"command:{options['actor']}" if options["actor"] else command_line.actor()
     how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
     scope = command_line.named_or_begun_scope(options["into"], options["workspace"]) if options["into"] else None
-    kind = options["kind"] or (EXPORT if is_export(place) else _kind_of(place))
+    kind = options["kind"] or (EXPORT if is_export(place) else "")
+    if not kind and place.is_dir():
+        kind = recognised(Bundle(place)) or FOLDER
+    elif not kind:
+        kind = format_of(place) if place.is_file() else FOLDER
     if kind == EXPORT:
         if scope is None and options["workspace"] is None and not Workspace.objects.exists():
             Workspace.objects.create(name=name_of_workspace(place))
@@ -145,13 +149,6 @@ def _import(options: dict[str, Any], progress: "_Progress | None") -> ImportRepo
     if folder:
         return import_folder(scope, folder, **how, report=progress)
     return import_file(scope, place, kind=kind, who=options["who"], **how, report=progress)
-
-
-def _kind_of(place: Path) -> str:
-    """Raises FileRefused."""
-    if place.is_dir():
-        return recognised(Bundle(place)) or FOLDER
-    return format_of(place) if place.is_file() else FOLDER
 
 
 class _Progress:

@@ -81,15 +81,15 @@ def failing_jobs() -> list[FailingJob]:
     """The jobs whose last run failed, with how often that happened in a row."""
     names = {f"{PREFIX}{job.name}": job.name for job in JOBS.values() if job.cron and job.is_on}
     newest = Task.objects.filter(group__in=names).order_by("group", "-stopped").distinct("group")
-    return [_failing(names[task.group], task) for task in newest if not task.success]
-
-
-def _failing(job: str, task: Task) -> FailingJob:
-    ran = Task.objects.filter(group=task.group)
-    well_at = ran.filter(success=True).aggregate(at=Max("stopped"))["at"]
-    failed = ran.filter(success=False, **({"stopped__gt": well_at} if well_at else {}))
-    date = task.stopped.astimezone(UTC).date()
-    return FailingJob(job=job, date=date, attempts=failed.count(), error=kind_of(task.result), well_at=well_at)
+    failing = []
+    for task in newest:
+        if not task.success:
+            ran, error = Task.objects.filter(group=task.group), kind_of(task.result)
+            well_at = ran.filter(success=True).aggregate(at=Max("stopped"))["at"]
+            attempts = ran.filter(success=False, **({"stopped__gt": well_at} if well_at else {})).count()
+            day = task.stopped.astimezone(UTC).date()
+            failing.append(FailingJob(job=names[task.group], date=day, attempts=attempts, error=error, well_at=well_at))
+    return failing
 
 
 def kind_of(result: object) -> str:
