@@ -6,9 +6,9 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import datetime, timedelta
 from getpass import getuser
+from threading import get_ident
 from typing import Any
 from uuid import UUID
 
@@ -102,22 +102,19 @@ class Bar:
         self._bar.close()
 
 
-_is_bulk: ContextVar[bool] = ContextVar("many memories are written at once", default=False)
-
-
-logging.getLogger("memories.entries.write").addFilter(
-    lambda record: record.levelno >= logging.WARNING or not _is_bulk.get()
-)
-
-
 @contextmanager
 def no_line_for_each_memory() -> Iterator[None]:
     """Log no line for each memory that this thread writes: of a file of thousands the bar tells how far it is."""
-    token = _is_bulk.set(True)
+    log, thread = logging.getLogger("memories.entries.write"), get_ident()
+
+    def is_worth_a_line(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING or record.thread != thread
+
+    log.addFilter(is_worth_a_line)
     try:
         yield
     finally:
-        _is_bulk.reset(token)
+        log.removeFilter(is_worth_a_line)
 
 
 def counts_line(counts: dict[str, Any], *, as_json: bool) -> str:
