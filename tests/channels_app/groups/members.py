@@ -44,7 +44,7 @@ def address(peer: str, place: str) -> dict[str, Any]:
 
 
 @dataclass
-class Told:
+class Secret:
     """Whose a statement is, every place it came from, and the groups that have a copy of it."""
 
     owner: str
@@ -54,15 +54,15 @@ class Told:
 
 @dataclass
 class World:
-    """What was told, by its word."""
+    """The secrets, by their words."""
 
     talk: Talk
-    secret: dict[str, Told] = field(default_factory=dict)
+    secrets: dict[str, Secret] = field(default_factory=dict)
     pick: random.Random = field(default_factory=lambda: random.Random(3))
 
     def word(self, owner: str, places: set[str], copies: set[str] | None = None) -> str:
         word = f"zq{len(self.secrets)}x"
-        self.secrets[word] = Told(owner, places, copies or set())
+        self.secrets[word] = Secret(owner, places, copies or set())
         return word
 
     def may_hear(self, word: str, peer: str, place: str, rule: str) -> bool:
@@ -108,10 +108,10 @@ def _talk(world: World, turns: int) -> None:
     for n in range(turns):
         peer = MEMBERS[n % 3] if n < 9 else world.pick.choice(MEMBERS)
         place = ("dm", *GROUPS)[n // 3 % 3] if n < 9 else world.pick.choice(("dm", *GROUPS))
-        result = world.word(peer, {place}, {place} - {"dm"})
+        word = world.word(peer, {place}, {place} - {"dm"})
         topic = world.pick.choice(TOPICS)
         world.talk.say(
-            f"my {topic} is {result}, {world.pick.choice(TOPICS)} {n}",
+            f"my {topic} is {word}, {world.pick.choice(TOPICS)} {n}",
             f"noted the {topic}",
             at=YESTERDAY + timedelta(minutes=n),
             address=address(peer, place),
@@ -132,8 +132,8 @@ def _facts(world: World, scope: Scope, peer: str) -> None:
         for place in ("g1", "dm"):  # said twice: one memory of two chats
             _remember(scope, f"{peer}'s {topic} twice {at_door}", _chats(peer, {place}))
         for merge in (_merge, _merge_in_a_batch):
-            result = world.word(peer, {"dm", "g1"})
-            keeper = _remember(scope, f"{peer}'s {topic} kept {result}", _chats(peer, {"g1"}))
+            word = world.word(peer, {"dm", "g1"})
+            keeper = _remember(scope, f"{peer}'s {topic} kept {word}", _chats(peer, {"g1"}))
             gone = _remember(scope, f"{peer}'s {topic} gone {world.word(peer, {'dm'})}", _chats(peer, {"dm"}))
             merge(scope, keeper, gone)
 

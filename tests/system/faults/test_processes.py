@@ -96,7 +96,7 @@ def test_a_batch_of_a_killed_embedder_is_taken_over_when_its_lease_is_over(house
     until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], 30)
     with holding(house, "memories_entryvector"):
         assert house.post("turns", turn("embedded", "words that wait for their vector")).status == 201
-        until(lambda: waiting_to_write(house, "memories_entryvector"), 20)
+        until(lambda: waiting_to_write(house, "memories_entryvector"), 60)
         (victim,) = house.pids("embedder")
         os.kill(victim, signal.SIGKILL)
         until(lambda: not is_alive(victim), 10)
@@ -106,8 +106,8 @@ def test_a_batch_of_a_killed_embedder_is_taken_over_when_its_lease_is_over(house
     with psycopg.connect(postgres.url(house.data)) as connection:  # the lease passes
         connection.execute("UPDATE memories_indexqueueitem SET retry_at = retry_at - %s", [LEASE])
     vectors = "SELECT count(*) FROM memories_entryvector JOIN memories_entry e ON e.id = entry_id WHERE content LIKE %s"
-    until(lambda: house.ask(vectors, "%wait for their vector%") == [1], 30)
-    until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], 10)
+    until(lambda: house.ask(vectors, "%wait for their vector%") == [1], 60)
+    until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], 30)
 
 
 # the database
