@@ -98,6 +98,8 @@ RELEVANCE_SIGNS = {
     "detail": _("what is asked of it"),
     "whole_name": _("all of it is asked for"),
     "leads": _("leads to the answer"),
+    "link": _("tells its other name"),
+    "unsaid": _("goes by another name"),
     "beside_best": _("of one name with the best"),
 }
 SINCE = {

@@ -5,6 +5,7 @@ import pytest
 
 from evals import first_minutes
 from evals.relevance import Example, fit, read, reliability
+from memories.admin.recall_traces import RELEVANCE_SIGNS
 from memories.language.text import has_han
 from memories.language.turns import turn_of
 from memories.models import Scope, Workspace
@@ -268,6 +269,11 @@ def test_what_gives_a_thing_another_name_leads_to_what_answers_by_it() -> None:
     leads = _seen("Is Jonas allergic to peanuts?", memories, "leads")
     assert leads[0] > 0.5 and leads[1:] == [0, 0]
     assert _seen("Does Jonas have a desk?", memories, "leads")[0] < 0.5, "what is asked stands under his own name"
+
+
+def test_every_sign_has_words_for_whoever_looks_at_a_recall() -> None:
+    seen = features(Asked("Who?", words_asked("Who?"), None, False), _named_facts(A=("a",)), None, entries=1)
+    assert set(seen.names) == set(RELEVANCE_SIGNS)
 
 
 def test_what_tells_by_which_name_the_answer_goes_is_a_link() -> None:
