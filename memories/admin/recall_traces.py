@@ -165,14 +165,16 @@ def _least(value: float | None, steps: tuple[tuple[float, Any], ...]) -> Any:
 
 
 #: The words of values, by what they are values of.
+SERVES = {"likely": _("what is likely to help"), "wide": _("all that may help")}
 _VALUES: Mapping[str, Mapping[str, Any]] = {
+    "serve": SERVES,
     "mode": MODES,
     "need": {mode.value: mode.label for mode in NeedMode},
     "types": {kind.value: kind.label for kind in EntryType},
 }
 _TIMES = frozenset({"since", "until", "as_of"})
-#: Not for people: it repeats the scopes by their ids, or stands in a card of its own.
-_ELSEWHERE = frozenset({"heard", "events", "cached_from", "verdict"})
+#: Not for people: it repeats the scopes by their ids, or stands at the top or in a card of its own.
+_ELSEWHERE = frozenset({"heard", "events", "cached_from", "verdict", "serve_source", "scope_lines"})
 _NAMES = {
     "limit": _("At most"),
     "mode": _("Manner"),
@@ -361,7 +363,6 @@ class ReplayRow:
 
 #: Who said how likely a memory has to be.
 SERVE_SOURCES = {"call": _("as the call says"), "channel": _("as the channel says"), "default": _("by default")}
-SERVES = {"likely": _("what is likely to help"), "wide": _("all that may help")}
 
 
 @dataclass(frozen=True)
