@@ -34,7 +34,7 @@ def say(talk: Talk, peer: str, words: str, answer: str = "ok", place: str = "g1"
 
 
 def ask(talk: Talk, peer: str, message: str, place: str = "g1", call: str = "recall", **more: Any) -> dict[str, Any]:
-    answer = talk.post(call, {"address": address(peer, place), "message": message, "need": "off", **more})
+    answer = talk.post(call, {"address": address(peer, place), "message": message, **({"need": "off"} | more)})
     assert answer.status_code == 200, answer.json()
     return dict(answer.json())
 
@@ -274,3 +274,13 @@ def test_asked_about_oneself(message: str) -> None:
 @pytest.mark.parametrize("message", NOT_ABOUT_ONESELF.strip().splitlines())
 def test_not_asked_about_oneself(message: str) -> None:
     assert not asks_about_asker(message)
+
+
+def test_a_name_that_was_told_in_private_is_not_known_in_a_group(talk: Talk) -> None:
+    say(talk, "ann", "hello all")
+    content = "The key for St Jude's hangs at the baker's."
+    talk.post("entries", {"address": address("ann", "dm"), "content": content, "type": "fact", "names": ["St Jude's"]})
+    question = "How do I open the door at St Judes?"
+    alone = ask(talk, "ann", question, place="dm", need="auto")
+    assert alone["need"]["rule"] == "name" and alone["memories"][0]["content"] == content
+    assert ask(talk, "ann", question, need="auto")["need"] == {"retrieve": False, "rule": "world_knowledge"}

@@ -117,6 +117,19 @@ def test_what_people_took_out_since_keeps_its_place_and_is_told_without_its_word
 
 
 @pytest.mark.django_db
+def test_a_name_is_known_to_the_memory_of_then_alone(diary: Scope) -> None:
+    draft = make_draft(diary, "The key for St Jude's hangs at the baker's.", type="fact", tier=2, names=("St Jude's",))
+    key = entries.remember(draft, now=timezone.now(), actor="bot:t").entry
+    settled(diary)
+    moment = timezone.now()
+    entries.expire(key, now=timezone.now(), actor="user:ann")
+    question = "How do I open the door at St Judes?"
+    assert ask(diary, question, now=timezone.now()).need.rule == "world_knowledge"
+    then = ask(diary, question, now=timezone.now(), as_of=moment)
+    assert then.need.rule == "name" and [item.entry.pk for item in then.served] == [key.pk]
+
+
+@pytest.mark.django_db
 def test_to_look_back_is_traced_and_counts_for_nothing(diary: Scope) -> None:
     moment = timezone.now()
     result = ask(diary, "what colour is my bike?", now=moment, as_of=moment)

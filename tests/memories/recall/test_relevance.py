@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from evals import first_minutes
 from evals.relevance import Example, fit, read, reliability
@@ -313,6 +315,18 @@ def test_what_the_gate_takes_for_knowledge_of_the_world_is_searched_where_it_nam
         assert (result.need.rule, served) == ("name", [fact])
     result, served = memory.ask("How do I open a PDF?", "likely")
     assert (result.need.rule, served) == ("world_knowledge", [])
+
+
+@pytest.mark.django_db
+def test_names_are_looked_up_by_their_own_index(workspace: Workspace) -> None:
+    facts = {f"fact {n}": f"Room {n} is painted blue." for n in range(300)} | {"key": "St Jude's is locked at night."}
+    memory = first_minutes.fill(workspace, "named", facts, "en", as_turns=False, names={"key": ["St Jude's"]})
+    with connection.cursor() as cursor, CaptureQueriesContext(connection) as queries:
+        cursor.execute("ANALYZE memories_entry")
+        memory.ask("How do I open the door at St Judes?", "likely")
+        (lookup,) = [query["sql"] for query in queries.captured_queries if "e.names <>" in query["sql"]]
+        cursor.execute(f"EXPLAIN {lookup}")
+        assert "entry_named" in "".join(row[0] for row in cursor.fetchall())
 
 
 def test_what_is_described_brings_along_what_is_told_of_it_by_its_name() -> None:
