@@ -65,7 +65,7 @@ def _link(call: ActionCall) -> Outcome:
     workspace, peers = call.arguments["workspace"], call.arguments["peers"]
     person = linking.link(workspace, peers, name=answer["name"], actor=call.actor, now=call.now)
     linking.keep_one_memory_a_person(changed, actor=call.actor)
-    _carry_over(call, list(person.identities.all()), preview.entries)
+    _carry_over(call, list(person.identities.order_by("pk")), preview.entries)
     noted: dict[str, Any] = {"about": person, "details": {"what": "linked", "text": answer["reason"]}}
     if preview.united or changed:
         return Outcome(text=_("They are linked: from now on they share one memory."), **noted)

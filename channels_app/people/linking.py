@@ -75,7 +75,7 @@ def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: 
                 person.note = "\n".join(filter(None, [person.note, other.note]))[:2_000]
                 person.save(update_fields=["note"])
             other.delete()
-        for identity in Identity.objects.filter(workspace_id=workspace.pk, person=person):
+        for identity in Identity.objects.filter(workspace_id=workspace.pk, person=person).order_by("pk"):
             if identity.unused_key != identity.own_key:  # it is new here
                 _turn_to(identity, identity.own_key, now)
         transaction.on_commit(partial(cards.forget_channels, workspace.pk))
@@ -227,7 +227,8 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
         for batch in linking_batches(identity):
             try:
                 with transaction.atomic():
-                    undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason)
+                    alone = _carried_alone(batch, others_of(identity))
+                    undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason, positions=alone)
                     batches.start(undo)
             except (NothingToUndo, BatchSettled, BatchBusy):
                 continue
@@ -280,9 +281,38 @@ def own_words(identity: Identity) -> Q:
 
 def is_shared(identity: Identity) -> bool:
     """Whether its unused memory is still that of others, to whom it was linked."""
+    return others_of(identity).exists()
+
+
+def others_of(identity: Identity) -> QuerySet[Identity]:
+    """The identities that share the memory it uses no more."""
     platform, key = owner_of_key(identity.unused_key) or ("?", "")
+    if platform:
+        return Identity.objects.none()
     others = Identity.objects.filter(workspace_id=identity.workspace_id, person__united_at__isnull=False)
-    return not platform and others.filter(person__key=key).exclude(pk=identity.pk).exists()
+    return others.filter(person__key=key).exclude(pk=identity.pk)
+
+
+def _carried_alone(batch: Batch, others: Iterable[Identity]) -> list[int] | None:
+    """The positions of a linking batch without what is also the memory of others; None: all of them.
+
+    Where two accounts brought the same words, they share the entry of the one that came first: it stays with the
+    other when that one leaves.
+    """
+    rows = BatchChange.objects.filter(batch=batch)
+    shared = rows.filter(entry__in=also_carried(batch.workspace_id, others).values("entry"))
+    if batch.scope is None or not shared.exists():
+        return None
+    return list(rows.exclude(pk__in=shared.values("pk")).values_list("position", flat=True))
+
+
+def also_carried(workspace_id: int, others: Iterable[Identity]) -> QuerySet[BatchChange]:
+    """The rows that wrote, or found there already, what linked identities brought to their person's memory."""
+    is_theirs = Q(pk__in=[])
+    for identity in others:
+        is_theirs |= Q(batch__run__startswith=run_of(identity))
+    brought = BatchChange.objects.filter(is_theirs, workspace_id=workspace_id, batch__name=LINK)
+    return brought.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, entry__isnull=False)
 
 
 def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
@@ -419,8 +449,10 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
         batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="", entry__isnull=False
     )
     others = Entry.objects.live().filter(workspace_id=identity.workspace_id, scope__key=identity.used_key)
-    others = others.exclude(pk__in=made.values("entry"))
-    is_last = not Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk).exists()
+    linked = Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk)
+    is_last = not linked.exists()
+    shared = also_carried(identity.workspace_id, linked)
+    others = others.exclude(pk__in=made.exclude(entry__in=shared.values("entry")).values("entry"))
     along = others.count() if is_last else others.filter(own_words(identity)).count()
     return UnlinkPreview(back, changed, along, others.count() - along, is_last)
 

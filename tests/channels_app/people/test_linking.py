@@ -11,6 +11,7 @@ from channels_app.people import linking
 from channels_app.people.peers import Peer, PeopleUnclear
 from memories import batches, entries
 from memories.batches import moving
+from memories.choices import EntryType, Source
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.channels_app.people.conftest import (
     ANN_LARK,
@@ -53,6 +54,30 @@ def test_unlinked_each_has_its_own_memory_again(office: Api, workspace: Workspac
     assert live_in("direct_telegram%3au42") == before["direct_telegram%3au42"]
     assert live_in(f"direct_{person.key}") == set()
     assert say(office, FROM_TG, "The boiler was repaired") == "direct_telegram%3au42"
+
+
+@pytest.mark.parametrize("peers", [(ANN_TG, ANN_LARK), (ANN_LARK, ANN_TG)])
+@pytest.mark.parametrize("leaving", [ANN_TG, ANN_LARK])
+def test_what_both_said_stays_with_either_whoever_came_first(
+    office: Api, workspace: Workspace, peers: tuple[Peer, Peer], leaving: Peer
+) -> None:
+    for peer in peers:
+        fact = {"type": EntryType.FACT, "source": Source.TOOL, "tier": 2}
+        draft = make_draft(Scope.objects.get(key=peer.own_key), "Ann drinks green tea", **fact)
+        entries.remember(draft, now=NOW, actor="t")
+    before = {peer: live_in(peer.own_key) for peer in peers}
+    person = link(workspace, *peers)
+    staying = ANN_LARK if leaving == ANN_TG else ANN_TG
+    preview = linking.preview_unlink(identity(leaving))
+    linking.separate(identity(leaving), actor="user:ops", now=NOW)
+    linking.unite_waiting(now=NOW)
+    assert live_in(leaving.own_key) == before[leaving]
+    assert live_in(f"direct_{person.key}") == before[staying]
+    assert (preview.back, preview.along, preview.stays) == (len(before[leaving]), 0, len(before[staying]))
+    linking.separate(identity(staying), actor="user:ops", now=NOW)
+    linking.unite_waiting(now=NOW)
+    assert live_in(staying.own_key) == before[staying]
+    assert live_in(f"direct_{person.key}") == set()
 
 
 def test_what_lands_in_the_unused_memory_after_the_link_is_carried_over(office: Api, workspace: Workspace) -> None:
