@@ -193,21 +193,19 @@ def by_words(folded: str) -> Iterator[Span]:
     if not any(stem in lowered for stem in _STEMS):
         return
     yield from _beside_each(folded, [(noun, SecretKind(str(noun.lastgroup))) for noun in nouns_of(folded)])
-    yield from _beside_each(folded, [(code, SecretKind.CODE) for code in _bare_codes(folded)])
-
-
-def _bare_codes(folded: str) -> Iterator[re.Match[str]]:
-    """The word «code» alone, where no other word says that it is none that opens something."""
+    # the word «code» alone, where no other word says that it is none that opens something
     codes = list(islice(_BARE_CODE.finditer(folded), _MOST_NOUNS))
     harmless = [word.span() for word in _HARMLESS_WORD.finditer(folded)] if codes else []
     access = [word.span() for word in _ACCESS.finditer(folded)] if harmless else []
+    opening: list[tuple[re.Match[str], SecretKind]] = []
     for code in codes:
         before, end = max(0, code.start() - 30), code.end()
         if _holds_one(harmless, before, end + 30):
             opens_something = _holds_one(access, end, end + 80)
             if not opens_something or _HARMLESS.search(folded, before, end):
                 continue
-        yield code
+        opening.append((code, SecretKind.CODE))
+    yield from _beside_each(folded, opening)
 
 
 def _holds_one(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:

@@ -266,14 +266,11 @@ def _may_move(part: list[str], over: list[str], names: frozenset[str], *, whole:
     if len(part) == 1 and is_adverb and first not in names:
         return True
     if first in _TIME_STARTERS and len(part) > 1 and _TIMES.issuperset(part[1:]):
-        return _TIMES.isdisjoint(over) or _is_when(over)
+        # what only says when may stand on either side of a day: «at three in the afternoon», «at 9»
+        kinds = (_TIME_STARTERS, _TIMES, _HOURS)
+        is_when = over[0] == "at" and all(word.isdecimal() or any(word in kind for kind in kinds) for word in over)
+        return is_when or _TIMES.isdisjoint(over)
     return whole and first in _STARTERS
-
-
-def _is_when(words: list[str]) -> bool:
-    """Whether words only say when, which may stand on either side of a day: «at three in the afternoon», «at 9»."""
-    kinds = (_TIME_STARTERS, _TIMES, _HOURS)
-    return words[0] == "at" and all(word.isdecimal() or any(word in kind for kind in kinds) for word in words)
 
 
 @lru_cache(maxsize=1_024)

@@ -291,19 +291,17 @@ def numbers(content: str) -> set[str]:
 def proper_names(content: str) -> set[str]:
     """What looks like a name: capitals, quoted words, addresses and paths, Chinese names; folded."""
     plain = unicodedata.normalize("NFKC", content)
-    folded_names = {word.group().casefold() for word in _WORD.finditer(plain) if _is_name(word, plain)}
+    folded_names: set[str] = set()
+    for word in _WORD.finditer(plain):
+        spelling = word.group()
+        if not any(character.isupper() for character in spelling) or spelling in ("I", "I'm", "I've"):
+            continue
+        # at the beginning of a sentence only a word that says something
+        says_something = text.bare(spelling.casefold()) not in text.ENGLISH_STOPWORDS
+        if says_something or not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER):
+            folded_names.add(spelling.casefold())
     folded_names.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
     if has_han(plain):
         tagged = rjieba.tag(plain)
         folded_names.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
     return {text.bare(name) for name in folded_names}
-
-
-def _is_name(word: re.Match[str], plain: str) -> bool:
-    """A capital; at the beginning of a sentence only of a word that says something."""
-    spelling = word.group()
-    if not any(character.isupper() for character in spelling) or spelling in ("I", "I'm", "I've"):
-        return False
-    if text.bare(spelling.casefold()) not in text.ENGLISH_STOPWORDS:
-        return True
-    return not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER)

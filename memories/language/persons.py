@@ -231,7 +231,14 @@ def unknown_names(content: str, other: str) -> set[str]:
     """Names of a text that another does not hold; a form of a word that is there (Spanish, Spain) counts as there."""
     there = _plain(other).casefold()
     words = set(re.findall(r"[^\W\d_]{4,}", there))
-    return {name for name in names_in(content) if name not in there and not _is_form(name, words)}
+    unknown: set[str] = set()
+    for name in names_in(content):
+        # a form begins like the name does, for as long as four letters or all but the name's last two
+        stem = name[: max(4, len(name) - 3)]
+        has_form = len(name) >= 4 and any(word.startswith(stem) or name.startswith(word) for word in words)
+        if name not in there and not has_form:
+            unknown.add(name)
+    return unknown
 
 
 def names_in(content: str) -> set[str]:
@@ -241,12 +248,6 @@ def names_in(content: str) -> set[str]:
     latin = {name for name in proper_names(plain) if not has_han(name)}
     begins = {re.sub(r"^\W+", "", word).removesuffix("'s") for word in first}
     return {name for name in latin - begins - _NO_PERSONS - DAYS_AND_MONTHS if len(name) > 1}
-
-
-def _is_form(name: str, words: Collection[str]) -> bool:
-    """Whether a word begins like a name does, for as long as four letters or all but the name's last two."""
-    stem = name[: max(4, len(name) - 3)]
-    return len(name) >= 4 and any(word.startswith(stem) or name.startswith(word) for word in words)
 
 
 def _kin_key(match: re.Match[str]) -> str:

@@ -67,7 +67,17 @@ def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *,
             content = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
             if not is_pleasantry(content) and not (utterance.is_answer and is_question(content)):
                 candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
-    shares = [_share(sentence) for sentence in candidates]
+    # The factor of each by its speaker, its form, and the numbers and names in it
+    shares: list[float] = []
+    for sentence in candidates:
+        content = sentence.content
+        share = _ASSISTANT_SHARE if sentence.utterance.is_answer else 1.0
+        if is_question(content):
+            share *= _QUESTION_SHARE
+        substance = len(_NUMBER.findall(content)) + len(_CAPITAL.findall(content))
+        if has_han(content):
+            substance += sum(tag in NAME_TAGS for _word, tag in rjieba.tag(content))
+        shares.append(share * (1 + _SUBSTANCE * min(substance, _SUBSTANCE_MOST)))
 
     def score(sentence: Sentence, covered: AbstractSet[int]) -> float:
         """The weight of its new terms for the room it takes; a long sentence is not better for being long."""
@@ -122,15 +132,3 @@ def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
         written += f"{label}: {sentence.content}" if label and is_new else sentence.content
         speaker = label
     return written
-
-
-def _share(sentence: Sentence) -> float:
-    """The factor of a sentence by its speaker, its form, and the numbers and names in it."""
-    content = sentence.content
-    share = _ASSISTANT_SHARE if sentence.utterance.is_answer else 1.0
-    if is_question(content):
-        share *= _QUESTION_SHARE
-    substance = len(_NUMBER.findall(content)) + len(_CAPITAL.findall(content))
-    if has_han(content):
-        substance += sum(tag in NAME_TAGS for _word, tag in rjieba.tag(content))
-    return share * (1 + _SUBSTANCE * min(substance, _SUBSTANCE_MOST))

@@ -98,23 +98,22 @@ def tells_something(sentence: str) -> bool:
     clauses = [clause.strip(" .。!！?？") for clause in _CLAUSE.split(sentence) if clause and clause.strip()]
     if len(clauses) < 2 or _TAG.search(clauses[-1]):
         return False
-    return any(_tells(clause) for clause in clauses)
+    for clause in clauses:
+        # one that is a statement of its own, and not part of what is asked
+        chinese = has_han(clause)
+        request = Sign.REQUEST_CHINESE if chinese else Sign.REQUEST_ENGLISH
+        if is_question(clause, by=(request,)) or _TELLS_NOTHING.search(clause):
+            continue
+        least = 4 if chinese else 3
+        size = len(clause) if chinese else len(clause.split())
+        if size >= least and (_TELLS_CHINESE if chinese else _TELLS_ENGLISH).search(clause):
+            return True
+    return False
 
 
 def asks_something(sentence: str) -> bool:
     """Whether a sentence is a question or a request, whatever it tells beside."""
     return is_question(sentence, by=_ASKING) and _ASKS_NOTHING.search(sentence) is None
-
-
-def _tells(clause: str) -> bool:
-    """Whether a clause of a question is a statement of its own, and not part of what is asked."""
-    chinese = has_han(clause)
-    request = Sign.REQUEST_CHINESE if chinese else Sign.REQUEST_ENGLISH
-    if is_question(clause, by=(request,)) or _TELLS_NOTHING.search(clause):
-        return False
-    least = 4 if chinese else 3
-    size = len(clause) if chinese else len(clause.split())
-    return size >= least and (_TELLS_CHINESE if chinese else _TELLS_ENGLISH).search(clause) is not None
 
 
 def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -> list[str]:
