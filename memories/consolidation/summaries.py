@@ -225,8 +225,15 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
     for scope, day in active:
         of_day = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
         events = list(of_day.exclude(source=SOURCE).order_by("pk"))
-        content, read = _note_by_model(model, events)
-        counts.update(read)
+        # what is left of the model's note, checked and read a second time
+        content = ""
+        data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
+        question = prompts.prompt("day_note", workspace.language, data, max_tokens=NOTE_TOKENS)
+        answer = model.ask(question, SummaryOutput, max_tokens=NOTE_TOKENS * 4)
+        if answer is not None:
+            messages = [Message(f"n{n}", event.content, "", day) for n, event in enumerate(events, start=1)]
+            content, read = checked(answer.summary, Conversation(messages), workspace, now=now)
+            counts.update(read)
         counts["by_model"] += bool(content)
         try:
             counts["notes"] += _write(scope, day, content or extractive_note(scope, events), events, now)
@@ -264,17 +271,6 @@ def _days_without_note(workspace: Workspace, now: datetime) -> tuple[list[tuple[
     ready = eventful - in_buffer
     scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
     return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(eventful) - len(ready)
-
-
-def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> tuple[str, dict[str, int]]:
-    """What is left of the model's note of these events, checked and read a second time; and the counts of that."""
-    data = {"notes": [{"at": event.created_at, "said": event.content} for event in events]}
-    question = prompts.prompt("day_note", model.workspace.language, data, max_tokens=NOTE_TOKENS)
-    answer = model.ask(question, SummaryOutput, max_tokens=NOTE_TOKENS * 4)
-    if answer is None:
-        return "", {}
-    messages = [Message(f"n{n}", event.content, "", event.local_date) for n, event in enumerate(events, start=1)]
-    return checked(answer.summary, Conversation(messages), model.workspace, now=model.now)
 
 
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:

@@ -33,7 +33,7 @@ from memories.entries import daily_events
 from memories.entries.daily_events import ASSISTANT
 from memories.entries.draft import Draft, QuotedWords
 from memories.entries.evidence import of_day
-from memories.entries.trust import Lineage, words_of
+from memories.entries.trust import words_of
 from memories.exceptions import ScopeFrozen
 from memories.language import names, persons
 from memories.language.text import count_tokens
@@ -74,6 +74,15 @@ class DayCandidate(Statement):
             )
             for (event, begins), quote in zip(self.places, self.quotes, strict=True)
         )
+        answered = [quote.message.is_answer for quote in self.quotes]
+        words = words_of(
+            scope.kind,
+            spoken=not all(answered),
+            answered=any(answered),
+            is_about_self=not self.subject and len({quote.message.speaker for quote in self.quotes}) == 1,
+        )
+        if any(event.source == Source.MIGRATION for event in self.events):  # nobody knows whose words these are
+            words["trust"] = Origin.lowest([words["trust"], Origin.IMPORT])
         return Draft(
             scope=scope,
             type=EntryType.FACT,
@@ -89,22 +98,9 @@ class DayCandidate(Statement):
             origins=origins_of(self.events),
             subject=self.subject,
             verification=self.verification,
-            **self._trust(scope),
+            **words,
             evidence=evidence,
         )
-
-    def _trust(self, scope: Scope) -> Lineage:
-        """Whose words the days have; of one that was imported nobody knows."""
-        answered = [quote.message.is_answer for quote in self.quotes]
-        words = words_of(
-            scope.kind,
-            spoken=not all(answered),
-            answered=any(answered),
-            is_about_self=not self.subject and len({quote.message.speaker for quote in self.quotes}) == 1,
-        )
-        if any(event.source == Source.MIGRATION for event in self.events):
-            words["trust"] = Origin.lowest([words["trust"], Origin.IMPORT])
-        return words
 
     def refused(self, scope: Scope) -> Refused | None:
         """What is noted of it where it was refused."""
