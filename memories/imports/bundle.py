@@ -108,7 +108,9 @@ class Bundle:
     def members(self) -> list[Member]:
         """Its files, in the order of their paths."""
         try:
-            members = self._in_folder() if self.path.is_dir() else self._in_zip() if self.is_zip else self._alone()
+            if self.is_single:
+                return [Member(self.path.name, self.path.stat().st_size, lambda: self.path.open("rb"))]
+            members = self._in_folder() if self.path.is_dir() else self._in_zip()
             return sorted(members, key=lambda member: member.path)
         except _UNREADABLE as problem:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(str(self.path))}) from problem
@@ -171,9 +173,6 @@ class Bundle:
     def size(self) -> int:
         return sum(member.size for member in self.members)
 
-    def _alone(self) -> Iterator[Member]:
-        yield Member(self.path.name, self.path.stat().st_size, lambda: self.path.open("rb"))
-
     def _in_folder(self) -> Iterator[Member]:
         count = 0
         for place, folders, names in os.walk(self.path):
@@ -190,7 +189,17 @@ class Bundle:
                 raise FileRefused(self._too_many())
 
     def _in_zip(self) -> Iterator[Member]:
-        _check_directory(self.path, self._too_many())
+        # The table of contents, which is read as a whole
+        with self.path.open("rb") as file:
+            file.seek(max(0, self.path.stat().st_size - 70_000))
+            end = file.read()
+        place = end.rfind(_ZIP_END)
+        size = int.from_bytes(end[place + 12 : place + 16], "little")
+        if size == 0xFFFFFFFF:
+            place = end.rfind(_ZIP64_END)
+            size = int.from_bytes(end[place + 40 : place + 48], "little") if place >= 0 else size
+        if size > _DIRECTORY_BYTES:
+            raise FileRefused(self._too_many())
         archive = zipfile.ZipFile(self.path)
         files = [about for about in archive.infolist() if not about.is_dir()]
         if len(files) > FILES_MOST:
@@ -208,20 +217,6 @@ class Bundle:
     def _too_many(self) -> str:
         message = _("“%(name)s” holds more than %(most)d files; name the file in it that holds memories.")
         return message % {"name": readable(self.path.name), "most": FILES_MOST}
-
-
-def _check_directory(path: Path, message: str) -> None:
-    """Raise FileRefused where the table of contents of a zip, which is read as a whole, is too large."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 70_000))
-        end = file.read()
-    place = end.rfind(_ZIP_END)
-    size = int.from_bytes(end[place + 12 : place + 16], "little")
-    if size == 0xFFFFFFFF:
-        place = end.rfind(_ZIP64_END)
-        size = int.from_bytes(end[place + 40 : place + 48], "little") if place >= 0 else size
-    if size > _DIRECTORY_BYTES:
-        raise FileRefused(message)
 
 
 def items(bundle: Bundle, member: Member, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,6 @@ The memory server of the Model Context Protocol: `memory.jsonl`, an entity or a 
 episodes, which say what a day held, and edges, each a fact between two nodes.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from memories.imports.batch import LeftOut, LeftOutReason
@@ -52,20 +51,16 @@ def _names(*names: str) -> tuple[str, ...]:
 def read_zep(bundle: Bundle) -> Reader:
     """Episodes as turns of their days, and facts that hold as facts. Raises FileRefused."""
     for member in bundle.named("*.json*"):
-        for name in _zep_lists(member):
+        # the lists of the file, of which it may have several; none where it is a list, or a line each
+        beginning = member.beginning
+        spaced = " ".join(beginning.split()).replace('":[', '": [').replace('" :', '":')
+        named = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in spaced]
+        for name in named if beginning.lstrip()[:1] == "{" and named else [""]:
             for number, item in items(bundle, member, *filter(None, [name])):
                 try:
                     yield _zep_item(member, number, item)
                 except ValueError as problem:
                     yield LeftOut(member.path, LeftOutReason.UNSTORABLE, number, str(problem))
-
-
-def _zep_lists(member: Member) -> Iterator[str]:
-    """The lists of the file, of which it may have several; none where it is a list, or a line each."""
-    beginning = member.beginning
-    spaced = " ".join(beginning.split()).replace('":[', '": [').replace('" :', '":')
-    named = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in spaced]
-    yield from named if beginning.lstrip()[:1] == "{" and named else [""]
 
 
 def _zep_item(member: Member, number: int, item: dict[str, Any]) -> FileItem | LeftOut:
