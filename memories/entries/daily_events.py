@@ -95,10 +95,24 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
     with acting(actor):
         suppressed = SuppressedContent(scopes.values())
         erased = _are_erased(drafts)
-        events = [
-            None if gone or suppressed.covers(draft.scope, draft.content, draft.origins) else _new_event(draft, now)
-            for draft, gone in zip(drafts, erased, strict=True)
-        ]
+        events: list[DailyEvent | None] = []
+        for draft, gone in zip(drafts, erased, strict=True):
+            if gone or suppressed.covers(draft.scope, draft.content, draft.origins):
+                events.append(None)
+                continue
+            event = DailyEvent(
+                workspace_id=draft.scope.workspace_id,
+                scope=draft.scope,
+                local_date=draft.local_date,
+                content=draft.content,
+                terms=sorted(text.terms(draft.content)),
+                source=draft.source,
+                chats=list(dict.fromkeys(draft.chats)),
+                origins=list(dict.fromkeys(draft.origins)),
+                created_at=now,
+                updated_at=now,
+            )
+            events.append(event)
         DailyEvent.objects.bulk_create(event for event in events if event is not None)
         return events
 
@@ -107,21 +121,6 @@ def _are_erased(drafts: Sequence[EventDraft]) -> list[bool]:
     """Of events, which repeat what was erased with a person."""
     tombstones = Tombstones.of_workspace(drafts[0].scope.workspace_id)
     return tombstones.covering([(draft.content, draft.scope.key, draft.origins) for draft in drafts], everywhere=False)
-
-
-def _new_event(draft: EventDraft, now: datetime) -> DailyEvent:
-    return DailyEvent(
-        workspace_id=draft.scope.workspace_id,
-        scope=draft.scope,
-        local_date=draft.local_date,
-        content=draft.content,
-        terms=sorted(text.terms(draft.content)),
-        source=draft.source,
-        chats=list(dict.fromkeys(draft.chats)),
-        origins=list(dict.fromkeys(draft.origins)),
-        created_at=now,
-        updated_at=now,
-    )
 
 
 def bring_in(scope: Scope, exported: Sequence[Mapping[str, Any]]) -> list[DailyEvent | None]:

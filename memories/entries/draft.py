@@ -312,6 +312,10 @@ def marks_of(entry: Entry, content: str) -> dict[str, str]:
     return {"category": Category.CREDENTIAL.value, "subtype": entry.subtype or subtype_of(kinds)}
 
 
+#: What a person says themselves, and what is made of it; neither tools nor what was imported.
+_SPOKEN = (*_CAPTURED, Source.EXTRACTION, Source.COMPRESSION, Source.MANUAL)
+
+
 def suspicion(draft: Draft) -> Suspicion:
     """How a draft, or the words it rests on, speaks to a model (A18).
 
@@ -323,15 +327,7 @@ def suspicion(draft: Draft) -> Suspicion:
     texts = [draft.content, *(words.quote for words in draft.evidence)]
     is_of_turns = is_turn(draft.type, draft.content) or draft.type == EntryType.AUTO_CAPTURE
     found = (suspicion_of(words, is_turn=is_of_turns) for words in texts)
-    return next((kind for kind in found if kind and not (kind == Suspicion.ORDER and _is_own(draft))), Suspicion.NONE)
-
-
-#: What a person says themselves, and what is made of it; neither tools nor what was imported.
-_SPOKEN = (*_CAPTURED, Source.EXTRACTION, Source.COMPRESSION, Source.MANUAL)
-
-
-def _is_own(draft: Draft) -> bool:
-    """Whether it was said in a direct chat by whose memory it is."""
-    if draft.scope.kind != ScopeKind.USER or draft.source not in _SPOKEN or not draft.chats:
-        return False
-    return all(kind_of_key(chat) != ScopeKind.CHAT for chat in draft.chats)
+    # said in a direct chat by whose memory it is
+    is_spoken = draft.scope.kind == ScopeKind.USER and draft.source in _SPOKEN and bool(draft.chats)
+    is_own = is_spoken and all(kind_of_key(chat) != ScopeKind.CHAT for chat in draft.chats)
+    return next((kind for kind in found if kind and not (kind == Suspicion.ORDER and is_own)), Suspicion.NONE)
