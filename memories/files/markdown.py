@@ -42,8 +42,13 @@ def reworded(lines: list[str], piece: Piece, content: str) -> Iterator[str]:
     """The file with other words in a piece, in one way after another."""
     first = lines[piece.start]
     if piece.kind == ROW:
+        # Its cells between ` | ` as far as there are columns; else all in the first
         prefix = first[: len(first) - len(first.lstrip(_AROUND))]
-        yield from (_put(lines, piece, [prefix + row]) for row in _rows(piece, content))
+        tail = [comment.replace("|", r"\|") for comment in _kept_comments(piece)]
+        for made in (content.split(" | ", piece.columns - 1), [content]):
+            filled = [comments.cell(cell) for cell in made] + [""] * (piece.columns - len(made))
+            row = f"| {' | '.join([*filled[:-1], ' '.join(filter(None, [filled[-1], *tail]))])} |"
+            yield _put(lines, piece, [prefix + row])
         return
     if piece.kind == FENCE:
         # A fence around other lines: longer where one of them would close it
@@ -125,15 +130,6 @@ def _kept_comments(piece: Piece) -> list[str]:
 
 def _with_tail(new: list[str], tail: list[str]) -> list[str]:
     return [*new[:-1], " ".join([new[-1], *tail])]
-
-
-def _rows(piece: Piece, content: str) -> Iterator[str]:
-    """A table's row: its cells between ` | ` as far as there are columns; else all in the first."""
-    tail = [comment.replace("|", r"\|") for comment in _kept_comments(piece)]
-    cells = content.split(" | ", piece.columns - 1)
-    for made in (cells, [content]):
-        filled = [comments.cell(cell) for cell in made] + [""] * (piece.columns - len(made))
-        yield f"| {' | '.join([*filled[:-1], ' '.join(filter(None, [filled[-1], *tail]))])} |"
 
 
 @dataclass(frozen=True)
