@@ -11,7 +11,7 @@ around it, and a search reads two columns instead of six.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -420,20 +420,17 @@ def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
     vectors = raw_vectors(rows, model_id) if model_id is not None else {}
     made = {entry: row for entry, row in rows.items() if entry in near}
     _write(rows, made, vectors, model_id)
-    if made and (reworded := _reworded({entry: fingerprints[entry] for entry in made})):
-        make_rows(reworded, model_id=model_id)
+    if made:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT e.id FROM memories_entry e JOIN unnest(%s::bigint[], %s::text[]) AS read (id, fingerprint)"
+                " ON e.id = read.id WHERE e.fingerprint <> read.fingerprint",
+                [list(made), [fingerprints[entry] for entry in made]],
+            )
+            reworded = [entry for (entry,) in cursor.fetchall()]
+        if reworded:
+            make_rows(reworded, model_id=model_id)
     return {row.scope_id for row in made.values()}
-
-
-def _reworded(fingerprints: Mapping[int, str]) -> list[int]:
-    """Which of these entries have other words by now."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT e.id FROM memories_entry e JOIN unnest(%s::bigint[], %s::text[]) AS read (id, fingerprint)"
-            " ON e.id = read.id WHERE e.fingerprint <> read.fingerprint",
-            [list(fingerprints), list(fingerprints.values())],
-        )
-        return [entry for (entry,) in cursor.fetchall()]
 
 
 def raise_versions(scopes: Iterable[int]) -> None:
