@@ -137,7 +137,10 @@ def kind_of_key(key: str) -> str | None:
     if not last.startswith(DIRECT):
         return ScopeKind.CHAT if len(places) == 2 else None
     peer = last.removeprefix(DIRECT)
-    return ScopeKind.USER if peer and (places or shortened or _is_person(unquote(peer))) else None
+    # without a platform that of a linked person, or of an unlinked peer of a platform
+    person, colon, name = unquote(peer).partition(":")
+    is_person = _UNCOLONED.fullmatch(person) is not None and bool(name) == bool(colon)
+    return ScopeKind.USER if peer and (places or shortened or is_person) else None
 
 
 def platform_of_key(key: str) -> str:
@@ -182,12 +185,6 @@ def is_escaped(part: str) -> bool:
         return escape(unquote(part, errors="strict")) == part
     except UnicodeError:
         return False
-
-
-def _is_person(name: str) -> bool:
-    """Whether a name is that of a linked person, or of an unlinked peer of a platform."""
-    person, colon, peer = name.partition(":")
-    return _UNCOLONED.fullmatch(person) is not None and bool(peer) == bool(colon)
 
 
 LOCAL_PEER = "local"
@@ -352,6 +349,11 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolution:
     user_scope = None
     if address.peer:
         user_scope = key_of_speaker(address.platform, address.peer)
+    # The speaker's own memories as far as the group may be served them, then the group's (A3)
+    recall: tuple[ScopeRef, ...] = (ScopeRef(key=chat_scope, kind=ScopeKind.CHAT, in_group=True),)
+    if user_scope is not None and rules.group_user_recall != GroupUserRecall.NONE:
+        only_chat = None if rules.group_user_recall == GroupUserRecall.ALL else chat_scope
+        recall = (ScopeRef(key=user_scope, kind=ScopeKind.USER, only_chat=only_chat, in_group=True), *recall)
     hashed = address.chat
     if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
         hashed = f"{uncoloned(address.chat)}:{address.peer}"
@@ -361,21 +363,10 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolution:
         session_account=address.account,
         user_scope=user_scope,
         chat_scope=chat_scope,
-        recall=_heard_in_group(user_scope, chat_scope, address, rules),
+        recall=recall,
         address=address,
         rules=rules,
     )
-
-
-def _heard_in_group(
-    user_scope: str | None, chat_scope: str, address: Address, rules: ChannelRules
-) -> tuple[ScopeRef, ...]:
-    """The speaker's own memories as far as the group may be served them, then the group's (A3)."""
-    chat = ScopeRef(key=chat_scope, kind=ScopeKind.CHAT, in_group=True)
-    if user_scope is None or rules.group_user_recall == GroupUserRecall.NONE:
-        return (chat,)
-    only_chat = None if rules.group_user_recall == GroupUserRecall.ALL else chat_scope
-    return (ScopeRef(key=user_scope, kind=ScopeKind.USER, only_chat=only_chat, in_group=True), chat)
 
 
 def _session_key(prefix: str, hashed: str, rules: ChannelRules) -> str:
