@@ -93,10 +93,6 @@ def session() -> Iterator[BaseDatabaseWrapper]:
         own.close()
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\0", "").replace("'", "''") + "'"
-
-
 _Cursor: Any = Cursor  # Django's, of whose parents its types know nothing
 
 
@@ -129,7 +125,8 @@ class PooledCursor(_Cursor):  # type: ignore[misc]
             return []  # nothing is heard but its end
         # What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation level.
         wanted = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
-        statements = [f"SET LOCAL {name} = {_quoted(text)}; ".encode() for name, text in wanted.items()]
+        quoted = {name: text.replace("\0", "").replace("'", "''") for name, text in wanted.items()}
+        statements = [f"SET LOCAL {name} = '{text}'; ".encode() for name, text in quoted.items()]
         return [] if _begun_with(self._conn) == statements else statements
 
     @contextmanager
