@@ -7,7 +7,7 @@ asked anywhere unless MEMORY_RERANK_BASE_URL is set.
 import logging
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from functools import lru_cache
 from typing import Any
@@ -63,9 +63,16 @@ def scores(question: str, texts: Sequence[str], *, seconds: float) -> list[float
     if seconds <= 0 or not breaker.lets_through():
         return None
     future = _executor().submit(_ask, question, list(texts), time.monotonic() + seconds)
-    if _succeeds(future, seconds):
-        breaker.succeeded()
-        return future.result()
+    try:
+        error = future.exception(timeout=seconds)
+    except FutureTimeout:  # a name that does not resolve cannot be interrupted, and is abandoned
+        future.cancel()
+        log.warning("reranker: no answer within %.0f ms", seconds * 1000)
+    else:
+        if error is None:
+            breaker.succeeded()
+            return future.result()
+        log.warning("reranker: %s: %s", type(error).__name__, error)
     breaker.failed()
     return None
 
@@ -74,19 +81,6 @@ def forget() -> None:
     """Begin anew: breakers closed, forms unknown (tests, changed settings)."""
     _breakers.clear()
     _understood.clear()
-
-
-def _succeeds(future: Future[list[float]], seconds: float) -> bool:
-    """Whether a call ends well and in time; a name that does not resolve cannot be interrupted, and is abandoned."""
-    try:
-        error = future.exception(timeout=seconds)
-    except FutureTimeout:
-        future.cancel()
-        log.warning("reranker: no answer within %.0f ms", seconds * 1000)
-        return False
-    if error is not None:
-        log.warning("reranker: %s: %s", type(error).__name__, error)
-    return error is None
 
 
 @lru_cache(maxsize=1)
@@ -119,7 +113,11 @@ def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list
     size = TEI_TEXTS if form == TEI else len(texts)
     for start in range(0, len(texts), size):
         part = texts[start : start + size]
-        payload = _payload(form, question, part)
+        if form == TEI:
+            payload: dict[str, Any] = {"query": question, "texts": part, "truncate": True}
+        else:
+            model = {"model": settings.MEMORY_RERANK_MODEL} if settings.MEMORY_RERANK_MODEL else {}
+            payload = model | {"query": question, "documents": part, "top_n": len(part), "return_documents": False}
         left = deadline - time.monotonic()
         if left <= 0:
             raise RerankerFailed("The time was up.")
@@ -144,10 +142,3 @@ def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list
         scores += [by_index[index] for index in range(count)]
     _understood[settings.MEMORY_RERANK_BASE_URL] = form
     return scores
-
-
-def _payload(form: str, question: str, texts: list[str]) -> dict[str, Any]:
-    if form == TEI:
-        return {"query": question, "texts": texts, "truncate": True}
-    model = {"model": settings.MEMORY_RERANK_MODEL} if settings.MEMORY_RERANK_MODEL else {}
-    return model | {"query": question, "documents": texts, "top_n": len(texts), "return_documents": False}
