@@ -216,23 +216,20 @@ def _whose(content: str, subject: str, quoted: Sequence[Quote], people: People) 
     about = stated | ({key} if key else set())
     if not about:
         return None
-    spoken = [_spoken_of(content, quote, people) for quote in quoted if not quote.message.is_answer]
+    own = set(text.terms(people.without_names(content)))
+    spoken: list[set[str]] = []
+    for quote in quoted:
+        if quote.message.is_answer:
+            continue
+        clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
+        best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
+        named = people.named(best, writes_of_user=False)
+        # «speaker» stands for whoever wrote the message: another person's words speak of that person
+        author = people.key(quote.message.speaker)
+        spoken.append({author if name == SPEAKER and author else name for name in named})
     if any(not names or names & about for names in spoken):
         return None
     return Refusal.SUBJECT if spoken else None
-
-
-def _spoken_of(content: str, quote: Quote, people: People) -> set[str]:
-    """The persons of the clause of a quote that shares most with a statement; empty where that may be anybody.
-
-    «speaker» stands for whoever wrote the message: another person's words speak of that person.
-    """
-    own = set(text.terms(people.without_names(content)))
-    clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
-    best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
-    named = people.named(best, writes_of_user=False)
-    author = people.key(quote.message.speaker)
-    return {author if name == SPEAKER and author else name for name in named}
 
 
 _NUMBER = re.compile(r"\d+")
