@@ -91,7 +91,18 @@ def page(request: HttpRequest) -> HttpResponse:
     if not (form.is_bound and form.is_valid()):
         return own_page(request, "admin/channels_app/connect_bot.html", {"title": title, "form": form})
     after = SessionEvent.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    key, token, channel = _connect(request, form.cleaned_data)
+    workspace: Workspace = form.cleaned_data["workspace"]
+    place = {"platform": form.cleaned_data["channel"], "account": form.cleaned_data["name"]}
+    with transaction.atomic():  # a bot that is there already gets one more key
+        bot, is_new = Bot.objects.get_or_create(workspace=workspace, name=form.cleaned_data["name"])
+        if is_new:
+            note(request, AuditEvent.SETTING, bot, details={"what": "added"})
+        ensure_channel(workspace.pk, Address(**place))
+        allowed = set(grantable_permissions(request, bot))
+        permissions = [each.value for each in (Permission.READ, Permission.WRITE) if each in allowed]
+        key, token = BotKey.issue(bot, label=str(_("its first page")), permissions=permissions)
+        note(request, AuditEvent.KEY_ISSUED, bot, details={"text": _("Issued the key %(key)s.") % {"key": key}})
+        channel = Channel.objects.get(workspace=workspace, **place)
     url = settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")
     code = Connected(url=url, token=token, platform=channel.platform, account=channel.account)
     chosen = form.cleaned_data["language"]
@@ -105,22 +116,6 @@ def page(request: HttpRequest) -> HttpResponse:
         **progress_of(key, channel, after),
     }
     return own_page(request, "admin/channels_app/connected_bot.html", context)
-
-
-@transaction.atomic
-def _connect(request: HttpRequest, data: dict[str, Any]) -> tuple[BotKey, str, Channel]:
-    """The bot, its channel and a key of its own; a bot that is there already gets one more key."""
-    workspace: Workspace = data["workspace"]
-    bot, is_new = Bot.objects.get_or_create(workspace=workspace, name=data["name"])
-    if is_new:
-        note(request, AuditEvent.SETTING, bot, details={"what": "added"})
-    place = {"platform": data["channel"], "account": data["name"]}
-    ensure_channel(workspace.pk, Address(**place))
-    allowed = set(grantable_permissions(request, bot))
-    permissions = [each.value for each in (Permission.READ, Permission.WRITE) if each in allowed]
-    key, token = BotKey.issue(bot, label=str(_("its first page")), permissions=permissions)
-    note(request, AuditEvent.KEY_ISSUED, bot, details={"text": _("Issued the key %(key)s.") % {"key": key}})
-    return key, token, Channel.objects.get(workspace=workspace, **place)
 
 
 @dataclass(frozen=True)
@@ -161,6 +156,9 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
         # It may be one of before: the same words told by another bot are one memory
         kept = Entry.objects.filter(workspace=workspace, scope__in=scopes)
         entry = kept.filter(origins__contains=[event.session.origin_of(event)]).order_by("pk").first()
+    remembered = _("What was kept of it appears here.")
+    if entry is not None:
+        remembered = _("A credential") if is_secret(entry) else str(entry)[:_SHOWN]
     trace = RecallTrace.objects.filter(bot=key.bot_id, created_at__gte=key.created_at).order_by("pk").first()
     steps = [
         Step(
@@ -176,7 +174,7 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
         ),
         Step(
             _("It is remembered"),
-            _remembered(entry) if entry else _("What was kept of it appears here."),
+            remembered,
             entry is not None,
             reverse("admin:memories_entry_change", args=[entry.pk]) if entry else "",
         ),
@@ -189,7 +187,3 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
     ]
     is_whole = all(step.is_done for step in steps)
     return {"steps": steps, "is_whole": is_whole, "bot_key": key, "channel": channel, "after": after}
-
-
-def _remembered(entry: Entry) -> str:
-    return _("A credential") if is_secret(entry) else str(entry)[:_SHOWN]

@@ -406,9 +406,15 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
     keys = [*scopes, *shared]
     live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys).order_by()
     alike = live.values(*_ALIKE).annotate(n=Count("*")).filter(n__gt=1)
+    sources = []
+    for peer in new:
+        if scope := scopes.get(peer.own_key):
+            held = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
+            days = DailyEvent.objects.filter(workspace_id=workspace.pk, scope=scope, expired_at=None).count()
+            sources.append(SourceScope(peer, scope.key, held["n"], held["files"], days))
     return LinkPreview(
         peers=peers,
-        sources=[_source(peer, scopes[peer.own_key]) for peer in new if peer.own_key in scopes],
+        sources=sources,
         same=int(alike.aggregate(more=Sum("n") - Count("*"))["more"] or 0),
         united=[channel for channel in channels if rule_of(channel) == DmScope.PER_PEER],
         apart=[_offer(channel) for channel in channels if rule_of(channel) != DmScope.PER_PEER],
@@ -430,12 +436,6 @@ def _offer(channel: Channel) -> RuleOffer:
     scopes = Scope.objects.in_workspace(channel.workspace_id).filter(kind=ScopeKind.USER, entry_count__gt=0)
     used = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
     return RuleOffer(channel, **used.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
-
-
-def _source(peer: Peer, scope: Scope) -> SourceScope:
-    live = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
-    days = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None).count()
-    return SourceScope(peer, scope.key, live["n"], live["files"], days)
 
 
 def preview_unlink(identity: Identity) -> UnlinkPreview:

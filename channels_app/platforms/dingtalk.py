@@ -110,8 +110,14 @@ class DingTalk(Platform):
 
     def send(self, message: Outgoing, account: Account) -> str:
         is_for_all = not message.peer
-        if is_for_all and message.token and not message.file_name and _send_to_session(message.token, message.text):
-            return ""
+        if is_for_all and message.token and not message.file_name:
+            # At the address of a message a text is taken until its time is over
+            answer = ask(message.token, {"msgtype": "text", "text": {"content": message.text}})
+            code = answer.body.get("errcode")
+            if code in _BUSY_ERRORS or answer.status == 429:
+                raise TryLater(f"{code or answer.status}", _BUSY_SECONDS)
+            if code == 0:
+                return ""
         kind, content = _file(message, account) if message.file_name else ("sampleText", {"content": message.text})
         param = json.dumps(content, ensure_ascii=False)
         body: dict[str, Any] = {"robotCode": _robot(account), "msgKey": kind, "msgParam": param}
@@ -216,15 +222,6 @@ def _text(body: Mapping[str, Any]) -> str:
 
 def _robot(account: Account) -> str:
     return account["robot_code"].strip() or account["client_id"]
-
-
-def _send_to_session(address: str, text: str) -> bool:
-    """Whether a text was taken at the address of a message; it is not when its time is over. Raises TryLater."""
-    answer = ask(address, {"msgtype": "text", "text": {"content": text}})
-    code = answer.body.get("errcode")
-    if code in _BUSY_ERRORS or answer.status == 429:
-        raise TryLater(f"{code or answer.status}", _BUSY_SECONDS)
-    return code == 0
 
 
 def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:

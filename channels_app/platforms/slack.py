@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
@@ -109,13 +109,25 @@ class Slack(Platform):
         user, team = str(bot.get("user_id") or ""), str(bot.get("team_id") or "")
         if account["app_token"]:
             _socket_url(account)
-        app = _app_of(str(bot.get("bot_id") or ""), account)
+        answer: Any = {}
+        if bot_id := str(bot.get("bot_id") or ""):
+            with suppress(KeyRefused, NotDeliverable):  # it may not ask which app it is of
+                answer = _ask(lambda client: client.bots_info(bot=bot_id), account)
+        app = str((answer.get("bot") or {}).get("app_id") or "")
         return Introduced(account=f"{team}-{user}", name=str(bot.get("user") or ""), id=user, app=app)
 
     def receive(self, call: Call, account: Account) -> Received:
         _verify(call, account)
         if call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            return Received(messages=_of_form(call, account), answer="", content_type="text/plain")
+            try:
+                form = dict(parse_qsl(call.body.decode(), keep_blank_values=True, max_num_fields=100))
+            except ValueError:
+                raise NotReadable from None
+            if "payload" in form:  # a button that was pressed; else a slash command
+                messages = _pressed(read_json(form["payload"]), account, call.now)
+            else:
+                messages = _commanded(form, account, call.now)
+            return Received(messages=messages, answer="", content_type="text/plain")
         body = read_json(call.body)
         if body.get("type") == "url_verification":
             return Received(answer={"challenge": _text(body, "challenge")})
@@ -167,15 +179,6 @@ def _socket_url(account: Account) -> str:
     if not isinstance(url, str):
         raise TryLater("no url")
     return url
-
-
-def _app_of(bot: str, account: Account) -> str:
-    """The app of a bot; empty where it may not ask for it."""
-    try:
-        answer: Any = _ask(lambda client: client.bots_info(bot=bot), account) if bot else {}
-    except (KeyRefused, NotDeliverable):
-        return ""
-    return str((answer.get("bot") or {}).get("app_id") or "")
 
 
 def _take(socket: ClientConnection, raw: str | bytes, account: Account, keep: Keep, now: datetime) -> bool:
@@ -321,17 +324,6 @@ def plain(text: str, bot: str) -> tuple[str, bool]:
 
     shown = _REFERENCE.sub(words, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     return " ".join(shown.split(" ")).strip(), is_named
-
-
-def _of_form(call: Call, account: Account) -> list[Incoming]:
-    """A button that was pressed, or a slash command: both come as forms. Raises NotGenuine, NotReadable."""
-    try:
-        form = dict(parse_qsl(call.body.decode(), keep_blank_values=True, max_num_fields=100))
-    except ValueError:
-        raise NotReadable from None
-    if "payload" in form:
-        return _pressed(read_json(form["payload"]), account, call.now)
-    return _commanded(form, account, call.now)
 
 
 def _commanded(form: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:

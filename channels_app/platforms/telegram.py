@@ -260,15 +260,6 @@ def _loop() -> asyncio.AbstractEventLoop:
 _bots: dict[tuple[str, str], Bot] = {}
 
 
-async def _bot(token: str) -> Bot:
-    place = (token, str(settings.TELEGRAM_API_URL))
-    if place not in _bots:
-        request = HTTPXRequest(connection_pool_size=8, read_timeout=POLL_SECONDS + 10.0)
-        await request.initialize()
-        _bots[place] = Bot(token, base_url=f"{place[1]}/bot", base_file_url=f"{place[1]}/file/bot", request=request)
-    return _bots[place]
-
-
 def close() -> None:
     """Close the connections of this process."""
 
@@ -284,7 +275,13 @@ def _ask(call: Callable[[Bot], Coroutine[Any, Any, T]], account: Account) -> T:
     """Ask the Bot API. Raises KeyRefused, Conflicting, NotDeliverable, ChatMoved, TryLater."""
 
     async def ask() -> T:
-        return await call(await _bot(account["token"]))
+        place = (account["token"], str(settings.TELEGRAM_API_URL))
+        if place not in _bots:
+            token, url = place
+            request = HTTPXRequest(connection_pool_size=8, read_timeout=POLL_SECONDS + 10.0)
+            await request.initialize()
+            _bots[place] = Bot(token, base_url=f"{url}/bot", base_file_url=f"{url}/file/bot", request=request)
+        return await call(_bots[place])
 
     try:
         return asyncio.run_coroutine_threadsafe(ask(), _loop()).result(POLL_SECONDS + 30)

@@ -111,12 +111,11 @@ def read_xml(raw: bytes) -> dict[str, str]:
 
 def write_xml(elements: Mapping[str, str]) -> str:
     """A flat document."""
-    return "<xml>" + "".join(f"<{name}>{escape(_legal(text))}</{name}>" for name, text in elements.items()) + "</xml>"
-
-
-def _legal(text: str) -> str:
-    """A text without what no document may hold."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\n\t")
+    document = "<xml>"
+    for name, text in elements.items():
+        legal = "".join(letter for letter in text if letter >= " " or letter in "\n\t")  # no document may hold others
+        document += f"<{name}>{escape(legal)}</{name}>"
+    return f"{document}</xml>"
 
 
 def messages_of(body: dict[str, str]) -> list[Incoming]:
@@ -129,23 +128,21 @@ def messages_of(body: dict[str, str]) -> list[Incoming]:
         name, target = body.get("Event", ""), body.get("EventKey", "")
         is_command = name.lower() == "click" and target.startswith("/")
         return [Incoming(key=f"event:{writer}:{at}:{target}", text=target, **more)] if is_command else []
-    number, text = body.get("MsgId", ""), _words(kind, body)
+    number = body.get("MsgId", "")
     if not number:
         raise NotReadable
+    if kind == "text":
+        text = body.get("Content", "").strip()
+    else:  # a word for it, with what its vendor says of it
+        captions = {
+            "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"),
+            "file": ("Title",),
+        }.get(kind, ())  # fmt: skip
+        said = (body.get(name, "").strip() for name in captions)
+        text = " ".join(filter(None, [_PLACEHOLDERS.get(kind, ""), *said]))
     sequence = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
     message = Incoming(key=f"message:{number}", message=number, text=text, sequence=sequence, **more)
     return [message] if text else []
-
-
-def _words(kind: str, body: dict[str, str]) -> str:
-    """The text of a message; of what is no text a word for it, with what its vendor says of it."""
-    if kind == "text":
-        return body.get("Content", "").strip()
-    placeholder = _PLACEHOLDERS.get(kind, "")
-    captions = {
-        "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"), "file": ("Title",),
-    }.get(kind, ())  # fmt: skip
-    return " ".join(filter(None, [placeholder, *(body.get(name, "").strip() for name in captions)]))
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,10 @@ def recall_from_files(
     search = keyword.newest if asks_what_came_before(message) else partial(keyword.search, query=message)
     matches = search(folders, limit=most, zone=zone)
     within = [match for match in matches if _is_within(match.at, since, until)][:limit]
-    texts = [_line(match, zone) for match in within]
+    texts = []
+    for match in within:  # a block as a model reads it, with the path that proves it
+        day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
+        texts.append(f"- {day}{quoting.as_item(match.text)} [{match.path}:{match.line_from}]")
     shown, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
     shown, tokens = (shown, tokens) if len(shown) > 1 else ([], 0)
     lines = [
@@ -169,12 +172,6 @@ def _is_within(at: datetime | None, since: datetime | None, until: datetime | No
     if at is None:
         return since is None and until is None
     return (since is None or at >= since) and (until is None or at < until)
-
-
-def _line(match: FileMatch, zone: tzinfo) -> str:
-    """A block as a model reads it, with the path that proves it."""
-    day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
-    return f"- {day}{quoting.as_item(match.text)} [{match.path}:{match.line_from}]"
 
 
 #: Of the budget, what the long-term files may take before the notes of days.

@@ -56,11 +56,8 @@ class Api:
             raise Refused(503, [{"code": "unavailable", "detail": _AWAY, "attr": None}], "5") from problem
         if answer.is_success:
             return answer.json()
-        raise Refused(answer.status_code, _errors(answer), answer.headers.get("Retry-After", ""))
-
-
-def _errors(answer: httpx.Response) -> list[dict[str, Any]]:
-    try:
-        return list(answer.json()["errors"])
-    except (ValueError, KeyError, TypeError):  # of something between us and the platform
-        return [{"code": "error", "detail": f"HTTP {answer.status_code}", "attr": None}]
+        try:
+            errors = list(answer.json()["errors"])
+        except (ValueError, KeyError, TypeError):  # of something between us and the platform
+            errors = [{"code": "error", "detail": f"HTTP {answer.status_code}", "attr": None}]
+        raise Refused(answer.status_code, errors, answer.headers.get("Retry-After", ""))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -94,21 +94,21 @@ def memory_answers(entries: Sequence[Entry], caller: Caller) -> list[dict[str, A
     """Memories, their slots and ids read at once."""
     prefetch_related_objects(entries, "slots", "scope")
     ids = ids_of(entries)
-    return [_memory(entry, ids[entry.pk], caller) for entry in entries]
-
-
-def _memory(entry: Entry, ids: dict[str, str], caller: Caller) -> dict[str, Any]:
-    ends = entry.expires_at and (entry.expires_at - timedelta(microseconds=1)).astimezone(caller.zone)
-    return {
-        "id": entry.uid,
-        "memory": entry.content,
-        **{name: ids.get(name) for name in IDS},
-        "metadata": metadata_of(entry.slots.all()) or None,
-        "categories": [entry.category] if entry.category else [],
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
-        "expiration_date": ends and ends.date(),
-    }
+    answers = []
+    for entry in entries:
+        ends = entry.expires_at and (entry.expires_at - timedelta(microseconds=1)).astimezone(caller.zone)
+        answer = {
+            "id": entry.uid,
+            "memory": entry.content,
+            **{name: ids[entry.pk].get(name) for name in IDS},
+            "metadata": metadata_of(entry.slots.all()) or None,
+            "categories": [entry.category] if entry.category else [],
+            "created_at": entry.created_at,
+            "updated_at": entry.updated_at,
+            "expiration_date": ends and ends.date(),
+        }
+        answers.append(answer)
+    return answers
 
 
 _EVENTS_SALT = "channels_app.mem0.events"
@@ -132,17 +132,15 @@ def outcomes_of(event: str) -> list[tuple[UUID, str]]:
 def history_answers(entry: Entry, caller: Caller) -> list[dict[str, Any]]:
     """What was added and changed of a memory in use, oldest first."""
     (memory,) = memory_answers([entry], caller)
-    return list(_steps(entry, {name: memory[name] for name in IDS} | {"metadata": memory["metadata"]}))
-
-
-def _steps(entry: Entry, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    about = {name: memory[name] for name in (*IDS, "metadata")}
+    answers: list[dict[str, Any]] = []
     words, begun = None, None
     for step in history_of(entry):
         is_new = step.operation == Operation.INSERT
         before, words = step.columns.get("content", (words, words))
         begun = begun or step.at
         if is_new or "content" in step.columns or step.slots:
-            yield {
+            answer = {
                 "id": f"{entry.uid}:{step.version}",
                 "memory_id": entry.uid,
                 "old_memory": before,
@@ -150,5 +148,6 @@ def _steps(entry: Entry, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "event": "ADD" if is_new else "UPDATE",
                 "created_at": begun,
                 "updated_at": step.at,
-                **about,
             }
+            answers.append(answer | about)
+    return answers

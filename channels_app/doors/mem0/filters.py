@@ -175,13 +175,14 @@ class _Reader:
             return _USERS
         names = _texts(value)
         added = Exists(Slot.objects.filter(entry=OuterRef("pk"), name=USER, value__in=names))
-        return Q(scope__key__in=[self._key(name) for name in names]) & (_OWN_SCOPE | Q(added))
-
-    def _key(self, user: str) -> str | None:
-        _platform, channel = self._channel
-        address = address_of({USER: user})
         person_of = partial(peers.person_of, self.caller.workspace_id)
-        return addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of).user_scope
+        keys = []
+        for name in names:
+            _platform, channel = self._channel
+            address = address_of({USER: name})
+            resolved = addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of)
+            keys.append(resolved.user_scope)
+        return Q(scope__key__in=keys) & (_OWN_SCOPE | Q(added))
 
     @cached_property
     def _channel(self) -> Any:

@@ -129,7 +129,15 @@ def page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and "refuse" in request.POST:
         response = with_issuer(SERVER.create_authorization_response(request, grant_user=None, grant=grant))
     elif request.method == "POST" and form.is_valid():
-        response = _allowed(request, grant, form.consent(now))
+        # The way back to the client with a code, noted in the audit log
+        consent = form.consent(now)
+        with transaction.atomic():
+            response = SERVER.create_authorization_response(request, grant_user=consent, grant=grant)
+            permissions = ", ".join(consent.permissions)
+            text = gettext("Let %(client)s in over MCP (%(permissions)s).")
+            text %= {"client": client, "permissions": permissions}
+            note(request, AuditEvent.KEY_ISSUED, consent.bot, details={"text": text})
+        response = with_issuer(response)
     else:
         context = {
             "title": gettext("Let %(client)s use memory?") % {"client": client},
@@ -143,15 +151,3 @@ def page(request: HttpRequest) -> HttpResponse:
     target = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
     response._csp_update = {"form-action": target}  # type: ignore[attr-defined]
     return response
-
-
-def _allowed(request: HttpRequest, grant: Any, consent: Consent) -> HttpResponse:
-    """The way back to the client with a code, noted in the audit log."""
-    with transaction.atomic():
-        response = SERVER.create_authorization_response(request, grant_user=consent, grant=grant)
-        text = gettext("Let %(client)s in over MCP (%(permissions)s).") % {
-            "client": grant.request.client,
-            "permissions": ", ".join(consent.permissions),
-        }
-        note(request, AuditEvent.KEY_ISSUED, consent.bot, details={"text": text})
-    return with_issuer(response)

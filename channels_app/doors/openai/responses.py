@@ -140,10 +140,23 @@ class ResponsesView(MemoryView):
     user_fields = ("user", "safety_identifier")
 
     def asked_in(self, request: Request, body: dict[str, Any]) -> Asked | None:
-        asked = read_input(body.get("input"))
-        if asked is None:
-            asked = _question_of(caller_of(request).workspace_id, body.get("previous_response_id"))
-        return asked
+        if asked := read_input(body.get("input")):
+            return asked
+        # The question of a response that went on with tools of its bot. What another process has seen is asked of the
+        # upstream, which keeps what such a response was asked
+        workspace, response = caller_of(request).workspace_id, body.get("previous_response_id")
+        for _step in range(_STEPS_BACK):
+            if not (isinstance(response, str) and _RESPONSE_ID.fullmatch(response)):
+                return None
+            with _lock:
+                if asked := _questions.get((workspace, response)):
+                    return asked
+            let_go()
+            items = _kept(f"{PATH}/{response}/input_items?limit=100").get("data")
+            if isinstance(items, list) and (asked := read_input(items[::-1])):  # the newest come first
+                return asked
+            response = _kept(f"{PATH}/{response}").get("previous_response_id")
+        return None
 
     def exchange(
         self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
@@ -238,25 +251,6 @@ def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
     if not text or not (own is None or isinstance(own, str)):
         return dict(body)
     return {**body, "instructions": f"{own}\n\n{text}" if own else text}
-
-
-def _question_of(workspace: int, response: Any) -> Asked | None:
-    """The question of a response that went on with tools of its bot; None where nobody knows it any more.
-
-    What another process has seen is asked of the upstream, which keeps what such a response was asked.
-    """
-    for _step in range(_STEPS_BACK):
-        if not (isinstance(response, str) and _RESPONSE_ID.fullmatch(response)):
-            return None
-        with _lock:
-            if asked := _questions.get((workspace, response)):
-                return asked
-        let_go()
-        items = _kept(f"{PATH}/{response}/input_items?limit=100").get("data")
-        if isinstance(items, list) and (asked := read_input(items[::-1])):  # the newest come first
-            return asked
-        response = _kept(f"{PATH}/{response}").get("previous_response_id")
-    return None
 
 
 def _kept(path: str) -> dict[str, Any]:

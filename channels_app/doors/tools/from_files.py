@@ -7,7 +7,7 @@ when the database is there again.
 from dataclasses import replace
 from datetime import datetime
 
-from channels_app.doors.files.answers import RecalledLine, recall_from_files
+from channels_app.doors.files.answers import recall_from_files
 from channels_app.doors.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line, cut_around
@@ -47,30 +47,30 @@ def search(place: Place, *, query: str, max_results: int | None = None, min_scor
     limit = max_results or conf.SEARCH_MAX_RESULTS
     least = conf.SEARCH_MIN_SCORE if min_score is None else min_score
     answer = recall_from_files(place.folders, query, limit=limit, zone=place.caller.zone, need=NeedMode.OFF)
-    results = [_result(line, query, place) for line in answer.lines if line.match.score >= least]
+    results = []
+    for line in answer.lines:
+        match = line.match
+        if match.score < least:
+            continue
+        snippet = cut_around(match.text, query, conf.SEARCH_SNIPPET_CHARS)
+        result = SearchResult(
+            path=match.path,
+            line=match.line_from,
+            score=match.score,
+            snippet=snippet,
+            is_cut=snippet != match.text,
+            source=NOTES,
+            kind=EntryType.NOTE,
+            scope=line.scope,
+            at=match.at,
+            heading=match.heading,
+        )
+        results.append(replace(result, shown=as_line(result, quoting.as_item(snippet), place.caller.zone)))
     language = place.caller.language
     note = in_language(VERDICTS[answer.evidence if results else ""], language)
     gap = " " if language == "en" else ""
     words = f"{note}{gap}{in_language(ONLY_FILES, language)}"
     return SearchReport(None, answer.evidence if results else NONE, results, words, language, list(place.degraded))
-
-
-def _result(line: RecalledLine, query: str, place: Place) -> SearchResult:
-    match = line.match
-    snippet = cut_around(match.text, query, conf.SEARCH_SNIPPET_CHARS)
-    result = SearchResult(
-        path=match.path,
-        line=match.line_from,
-        score=match.score,
-        snippet=snippet,
-        is_cut=snippet != match.text,
-        source=NOTES,
-        kind=EntryType.NOTE,
-        scope=line.scope,
-        at=match.at,
-        heading=match.heading,
-    )
-    return replace(result, shown=as_line(result, quoting.as_item(snippet), place.caller.zone))
 
 
 def get(place: Place, *, path: str, first: int | None = None, count: int | None = None) -> Excerpt:

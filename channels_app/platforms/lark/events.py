@@ -41,9 +41,14 @@ def _written(event: Event, header: Event, account: Account) -> Iterable[Incoming
     kind, is_group = message["message_type"], message["chat_type"] != "p2p"
     if sender.get("sender_type", "user") != "user" or kind == "system":
         return
-    mentions = message.get("mentions") or []
     text = _text(kind, json.loads(message["content"]))
-    text, is_named = _with_names(text, mentions, account)
+    # With names where the wire has numbers, and without that of the bot
+    names, is_named = {"@_all": "@all"}, False
+    for mention in message.get("mentions") or []:
+        is_bot = (mention.get("id") or {}).get("open_id") == account.id if account.id else False
+        is_named = is_named or is_bot
+        names[mention["key"]] = "" if is_bot else f"@{mention.get('name', '')}"
+    text = _MENTION.sub(lambda found: names.get(found[0], found[0]), text).strip()
     if not text:
         return
     parent, thread = message.get("parent_id") or "", message.get("thread_id") or ""
@@ -124,20 +129,16 @@ def _text(kind: str, content: Mapping[str, Any]) -> str:
     if kind == "text":
         return str(content["text"])
     if kind == "post":
-        return _rich_text(content)
+        if "content" not in content:  # a language around it
+            content = next(iter(content.values()))
+        lines = ["".join(_words(node) for node in line) for line in content["content"]]
+        return "\n".join(filter(None, [content.get("title") or "", *lines]))
     caption = next((content[name] for name in _CAPTIONS if isinstance(content.get(name), str)), "")
     return f"{_PLACEHOLDERS.get(kind, '[message]')} {caption}".strip()
 
 
-def _rich_text(content: Mapping[str, Any]) -> str:
-    """The words of a post; what is no text in it as a placeholder."""
-    if "content" not in content:  # a language around it
-        content = next(iter(content.values()))
-    lines = ["".join(_words(node) for node in line) for line in content["content"]]
-    return "\n".join(filter(None, [content.get("title") or "", *lines]))
-
-
 def _words(node: Mapping[str, Any]) -> str:
+    """The words of a part of a post; of what is no text a placeholder."""
     match node["tag"]:
         case "at":
             shown = str(node.get("user_id", ""))
@@ -150,13 +151,3 @@ def _words(node: Mapping[str, Any]) -> str:
             return f"[{node.get('emoji_type', '')}]"
         case _:
             return str(node.get("text", ""))
-
-
-def _with_names(text: str, mentions: Iterable[Mapping[str, Any]], account: Account) -> tuple[str, bool]:
-    """A text with names where the wire has numbers, without that of the bot, and whether it was there."""
-    names, is_named = {"@_all": "@all"}, False
-    for mention in mentions:
-        is_bot = (mention.get("id") or {}).get("open_id") == account.id if account.id else False
-        is_named = is_named or is_bot
-        names[mention["key"]] = "" if is_bot else f"@{mention.get('name', '')}"
-    return _MENTION.sub(lambda found: names.get(found[0], found[0]), text).strip(), is_named
