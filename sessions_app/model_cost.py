@@ -209,19 +209,15 @@ def forecast(workspace: Workspace, *, now: datetime) -> Forecast:
     with connection.cursor() as cursor:
         cursor.execute(_STRETCHES, values)
         rows = cursor.fetchall()
-    stretches = [part for row in rows for part in _parts(*row)]
+    stretches: list[Stretch] = []
+    for at, size, messages, turns in rows:
+        count = max(ceil(size / conf.TOKEN_CAP), 1)  # parts, as one question holds no more
+        stretches += [Stretch(at, size // count, messages // count, max(turns // count, 1))] * count
     spent = Spend.objects.filter(
         workspace=workspace, purpose=extraction.PURPOSE, local_date__gt=(now - timedelta(days=30)).date()
     ).aggregate(calls=Sum("calls"), tokens=Sum("completion_tokens"))
     calls, tokens = spent["calls"] or 0, spent["tokens"] or 0
     return Forecast(workspace, stretches, tokens / calls if calls >= _LEAST_CALLS else None)
-
-
-def _parts(at: datetime, tokens: int, messages: int, turns: int) -> Iterator[Stretch]:
-    """A stretch of talk, cut where one question holds no more."""
-    count = max(ceil(tokens / conf.TOKEN_CAP), 1)
-    for _part in range(count):
-        yield Stretch(at, tokens // count, messages // count, max(turns // count, 1))
 
 
 def spent_in_week(workspace: Workspace, *, now: datetime) -> Cost:

@@ -88,7 +88,11 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
     for entry in resting:
         if entry.pk not in taken_out and not entry.scope.frozen:
             by_scope[entry.scope_id].append(entry)
-    chosen = {entry.pk: entry for group in by_scope.values() for entry in _narrowest(group, origins)}
+    chosen: dict[int, Entry] = {}
+    for group in by_scope.values():
+        own = [entry for entry in group if origins.issuperset(entry.origins)]
+        goes_here = own or [entry for entry in group if entry.is_live()]
+        chosen |= {entry.pk: entry for entry in goes_here}
     left_out = {(entry.scope_id, path) for entry in chosen.values() for path in entry.origins}
     # The days that are served and rest on these messages
     in_use = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, turn))
@@ -116,12 +120,6 @@ def suspect_message(session: Session, event: SessionEvent, about: str) -> Suspec
         origins=frozenset(session.origin_of(message) for message in turn),
         scopes=frozenset(_scopes(session, turn)),
     )
-
-
-def _narrowest(group: Sequence[Entry], origins: Collection[str]) -> list[Entry]:
-    """Of the memories of a scope those of this turn alone; where none is, all that are in use."""
-    own = [entry for entry in group if set(entry.origins) <= set(origins)]
-    return own or [entry for entry in group if entry.is_live()]
 
 
 def _turn(session: Session, event: SessionEvent) -> list[SessionEvent]:

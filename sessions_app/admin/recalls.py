@@ -135,7 +135,23 @@ class TraceColumns(CsvList):
 
     def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
         askers = askers_of(rows)
-        return (_cells(trace, askers[trace.pk]) for trace in rows)
+        for trace in rows:
+            asker = askers[trace.pk]
+            yield (
+                trace.uid,
+                trace.created_at.isoformat(timespec="seconds"),
+                trace.workspace.name,
+                trace.bot.name if trace.bot else "",
+                trace.asker or asker.who,
+                asker.chat,
+                trace.session_key,
+                trace.message,
+                trace.verdict or "unneeded",
+                len(trace.served),
+                used_by_answer(trace),
+                " ".join(trace.degraded),
+                round(trace.timings.get("total", 0)),
+            )
 
     @display(description=_("question"))
     def text(self, trace: Any) -> str:
@@ -170,14 +186,6 @@ class TraceColumns(CsvList):
         return beneath(
             date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
         )
-
-
-def _cells(trace: Any, asker: Asker) -> Iterator[Any]:
-    """What a spreadsheet is given of a trace."""
-    yield from (trace.uid, trace.created_at.isoformat(timespec="seconds"), trace.workspace.name)
-    yield from (trace.bot.name if trace.bot else "", trace.asker or asker.who, asker.chat, trace.session_key)
-    yield from (trace.message, trace.verdict or "unneeded", len(trace.served), used_by_answer(trace))
-    yield from (" ".join(trace.degraded), round(trace.timings.get("total", 0)))
 
 
 #: So many sessions are named to the database; of a channel with more, each trace is looked at.
