@@ -304,7 +304,11 @@ def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> Query
             return rows.filter(uid=UUID(query))
     characters = {char for char in text.shingles(query) if index.has_characters and char in text.characters(char)}
     words = {word for word in text.shingles(query) if _is_indexed(word)}
-    terms = {term for word in words for term in _terms_of(word)} | {text.dimension_of(char) for char in characters}
+    terms = {text.dimension_of(char) for char in characters}
+    for word in words:
+        # A pair of characters is a term of every entry that holds it, however the words around it were cut
+        whole, parts = text.dimension_of(word), set(text.terms(word))
+        terms |= {whole} if whole in parts else parts
     if terms:
         # The rows with all these terms in the workspaces of the request; the many are soon found among the newest
         pks: list[int] | None = None
@@ -318,12 +322,6 @@ def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> Query
     for phrase in [*_QUOTED.findall(query), *loose]:
         rows = rows.filter(**{f"{index.column}__icontains": phrase.replace("\0", "")})
     return rows
-
-
-def _terms_of(shingle: str) -> set[int]:
-    """A pair of characters is a term of every entry that holds it, however the words around it were cut."""
-    whole, parts = text.dimension_of(shingle), set(text.terms(shingle))
-    return {whole} if whole in parts else parts
 
 
 def _is_indexed(word: str) -> bool:

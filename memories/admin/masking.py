@@ -115,7 +115,11 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
             ]
         rows = list(secret.filter(named | Q(origins__overlap=waiting) if waiting else named))
     texts, messages = [content for _pk, _workspace, content, _origins in rows], []
-    texts += _former_and_quoted([pk for pk, *_others in rows]) if rows else []
+    if rows:
+        pks = [pk for pk, *_others in rows]
+        former = Change.objects.filter(table_name="memories_entry", row_id__in=pks, old__has_key="content")
+        texts += filter(None, former.values_list("old__content", flat=True))
+        texts += Evidence.objects.filter(entry__in=pks).values_list("quote", flat=True)
     for workspace in {workspace for _pk, workspace, *_others in rows}:
         origins = sorted({path for _pk, its, _content, paths in rows for path in paths if its == workspace})
         messages += [event.words for event in found_events(workspace, origins).values()]
@@ -129,12 +133,6 @@ def _occurring(texts: Collection[str], page: str) -> list[str]:
         ends = {page[n : n + _END] for n in range(len(page))}
         texts = [text for text in texts if len(text) < _END or text[-_END:] in ends]
     return [text for text in texts if text in page]
-
-
-def _former_and_quoted(entries: list[int]) -> Iterator[str]:
-    former = Change.objects.filter(table_name="memories_entry", row_id__in=entries, old__has_key="content")
-    yield from filter(None, former.values_list("old__content", flat=True))
-    yield from Evidence.objects.filter(entry__in=entries).values_list("quote", flat=True)
 
 
 def _beginnings(texts: Iterable[str], shortest: int) -> Iterator[str]:

@@ -325,11 +325,18 @@ class PolicyAdmin(RestrictedAdmin):
         """Everything that holds in a workspace, the defaults included, and what was removed."""
         mine, chosen = workspace_choice(request)
         policies = Policy.objects.of(chosen.pk) if chosen else Policies([])
+        kinds = []
+        for kind in PolicyKind:
+            # In rows: the numbers of one type, or of one source, beside each other
+            rows: dict[Any, list[EffectiveNumber]] = {}
+            for number in effective(kind, policies):
+                rows.setdefault(number.number.row, []).append(number)
+            kinds.append((kind, *KINDS[kind], COLUMNS[kind], list(rows.values())))
         return {
             "workspaces": mine,
             "chosen": chosen,
             "may": may_in(request, chosen.pk) if chosen else {},
-            "kinds": [(kind, *KINDS[kind], COLUMNS[kind], _table(effective(kind, policies))) for kind in PolicyKind],
+            "kinds": kinds,
             "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
         }
 
@@ -451,11 +458,3 @@ class PolicyAdmin(RestrictedAdmin):
 
 def _list_url(workspace_id: int) -> str:
     return f"{reverse(_LIST)}?{urlencode({'of': workspace_id})}"
-
-
-def _table(numbers: list[EffectiveNumber]) -> list[list[EffectiveNumber]]:
-    """The numbers in rows: those of one type, or of one source, beside each other."""
-    rows: dict[Any, list[EffectiveNumber]] = {}
-    for number in numbers:
-        rows.setdefault(number.number.row, []).append(number)
-    return list(rows.values())

@@ -398,10 +398,9 @@ class NumbersForm(forms.Form):
     def rows(self) -> Iterator[tuple[Any, Any, list[Cell]]]:
         """Heading, sentence and cells of each row."""
         for _about, group in groupby(self.numbers, lambda number: number.row):
-            cells = [self._cell(number) for number in group]
+            cells = []
+            for number in group:
+                unlimited = self[unlimited_field(number)] if number.may_be_unlimited else None
+                cells.append(Cell(number, self[number.field], unlimited, number.column))
             first = cells[0].number
             yield first.label if self.kind == PolicyKind.WEIGHT else first.heading, first.text, cells
-
-    def _cell(self, number: Number) -> Cell:
-        unlimited = self[unlimited_field(number)] if number.may_be_unlimited else None
-        return Cell(number, self[number.field], unlimited, number.column)

@@ -93,7 +93,21 @@ class AuditLog(RestrictedAdmin):
         except IncorrectLookupParameters:
             return HttpResponseRedirect(reverse("admin:memories_auditrecord_changelist"))
         content_type, write = _FORMATS[kind]
-        text = write([_record(row) for row in rows])
+        # The events by their codes, times in UTC
+        records = [
+            {
+                "at": row.at.isoformat(timespec="seconds") if isinstance(row.at, datetime) else "",
+                "by": row.actor,
+                "event": row.event,
+                "about": row.about,
+                "workspace": row.workspace.name if row.workspace_id and row.workspace else "",
+                "from": row.ip or "",
+                "details": row.details,
+                "page": row.address,
+            }
+            for row in rows
+        ]
+        text = write(records)
         where = workspaces_of(request, Right.AUDIT)
         for workspace in [None] if where is None else [*sorted(where)]:
             note(request, AuditEvent.EXPORTED, about=gettext("audit log"), workspace_id=workspace, details={"as": kind})
@@ -119,20 +133,6 @@ class AuditLog(RestrictedAdmin):
             return str(text)
         rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run", "report")}
         return ", ".join(f"{name}: {value}" for name, value in rest.items()) or "—"
-
-
-def _record(row: AuditRecord) -> dict[str, Any]:
-    """A row as it leaves: the event by its code, times in UTC."""
-    return {
-        "at": row.at.isoformat(timespec="seconds") if isinstance(row.at, datetime) else "",
-        "by": row.actor,
-        "event": row.event,
-        "about": row.about,
-        "workspace": row.workspace.name if row.workspace_id and row.workspace else "",
-        "from": row.ip or "",
-        "details": row.details,
-        "page": row.address,
-    }
 
 
 def _as_csv(records: list[dict[str, Any]]) -> str:

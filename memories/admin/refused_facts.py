@@ -1,7 +1,6 @@
 """Refused facts: what models offered that was not kept, why, and what became of the facts of each model (D5)."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -75,7 +74,11 @@ def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelF
     refused = in_workspaces(RefusedFact.objects.order_by(), seen).filter(created_at__gt=since)
     for model, reason, count in refused.values_list("model", "reason").annotate(n=Count("*")):
         of(model).refused_for[reason] += count
-    for model, cost in _costs(seen, since):
+    # what the batches cost, and by which model
+    costs = _batches(seen, since).order_by("-created_at", "-id").values_list("cost", flat=True)[:_MOST_READ]
+    for cost in costs:
+        if not (model := str(cost["model"])):
+            continue
         for verification in _COUNTED:
             of(model).kept[verification] += _number(cost.get(verification))
         of(model).decoys += _number(cost.get("decoys"))
@@ -92,13 +95,6 @@ def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelF
 def _batches(seen: frozenset[int] | None, since: datetime) -> QuerySet[Batch]:
     rows: QuerySet[Batch] = in_workspaces(Batch.objects.all(), seen)
     return rows.filter(created_at__gt=since, cost__has_key="model")
-
-
-def _costs(seen: frozenset[int] | None, since: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """By batch its model and what it cost."""
-    for cost in _batches(seen, since).order_by("-created_at", "-id").values_list("cost", flat=True)[:_MOST_READ]:
-        if model := str(cost["model"]):
-            yield model, cost
 
 
 def _number(value: Any) -> int:

@@ -326,6 +326,13 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
         before = "\n".join(source.content for source in description.sources)
     if after is not None and before != after:
         wording = word_diff(before, after)
+    lines = []
+    for name, (old, new) in description.columns.items():
+        if name in ATTRIBUTES:
+            values = (entries.read_columns({name: value})[name] for value in (old, new))
+            lines.append(field_change(Entry, name, *values))
+        else:
+            lines.append(FieldChange(str(_MARKS[name]), display_value(None, old), display_value(None, new)))
     return ChangeRow(
         description=description,
         verb=verb.label,
@@ -334,17 +341,8 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
         state_color=ROW_STATE_COLORS.get(state),
         may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
         wording=wording,
-        lines=[_line(name, *values) for name, values in description.columns.items()]
-        + [slot_change(name, *values) for name, values in description.slots.items()]
-        + _term(description),
+        lines=lines + [slot_change(name, *values) for name, values in description.slots.items()] + _term(description),
     )
-
-
-def _line(name: str, before: Any, after: Any) -> FieldChange:
-    if name in ATTRIBUTES:
-        before, after = (entries.read_columns({name: value})[name] for value in (before, after))
-        return field_change(Entry, name, before, after)
-    return FieldChange(str(_MARKS[name]), display_value(None, before), display_value(None, after))
 
 
 _MARKS = {

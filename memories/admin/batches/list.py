@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import path
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -101,10 +101,15 @@ class BatchAdmin(RestrictedAdmin):
         shown, rest = request.GET.get("view", ""), request.GET.copy()
         for name in ("view", "p", "state__exact"):
             rest.pop(name, None)
-        tabs = [("", _("All")), *((view, label) for view, (label, _condition) in VIEWS.items())]
+        tabs = []
+        for view, label in [("", _("All")), *((view, label) for view, (label, _condition) in VIEWS.items())]:
+            query = rest.copy()
+            if view:
+                query["view"] = view
+            tabs.append((f"?{query.urlencode()}", label, view == shown))
         return {
             "waiting": self.get_queryset(request).filter(state=BatchState.PROPOSED).count(),
-            "tabs": [(_address(rest, view), label, view == shown) for view, label in tabs],
+            "tabs": tabs,
         }
 
     def changeform_view(
@@ -123,11 +128,3 @@ class BatchAdmin(RestrictedAdmin):
             '<span class="mp-clamp">{}</span>',
             " ".join(approval_reasons(batch)) if is_held else batch.reason_in_words or "—",
         )
-
-
-def _address(rest: QueryDict, view: str) -> str:
-    """The list in a view, narrowed otherwise as it is."""
-    query = rest.copy()
-    if view:
-        query["view"] = view
-    return f"?{query.urlencode()}"
