@@ -104,7 +104,13 @@ def guarded(site: AdminSite, view: V) -> V:
     """The view, for those who hold the right it names. Raises ImproperlyConfigured where it names none."""
     what: str | None = getattr(view, "needs", None)
     if what is None:
-        _require_a_right(site, view)
+        of = getattr(view, "__self__", None)
+        if not (
+            getattr(view, "allowed_permissions", None)  # an action: unfold asks the ModelAdmin for each
+            or getattr(view, "view_class", None) is RedirectView  # an address of old, which leads to a page that asks
+            or (view.__name__ in _ASK_THEMSELVES and (of is site or isinstance(of, ModelAdmin)))
+        ):
+            raise ImproperlyConfigured(f"{view} names no right (memories.staff.rights).")
         return view
     owner: Any = getattr(inspect.unwrap(view), "__self__", None)
 
@@ -116,14 +122,3 @@ def guarded(site: AdminSite, view: V) -> V:
         return view(request, *args, **kwargs)
 
     return inner  # type: ignore[return-value]
-
-
-def _require_a_right(site: AdminSite, view: Any) -> None:
-    if getattr(view, "allowed_permissions", None):  # an action: unfold asks the ModelAdmin for each
-        return
-    if getattr(view, "view_class", None) is RedirectView:  # an address of old, which leads to a page that asks
-        return
-    owner = getattr(view, "__self__", None)
-    if view.__name__ in _ASK_THEMSELVES and (owner is site or isinstance(owner, ModelAdmin)):
-        return
-    raise ImproperlyConfigured(f"{view} names no right (memories.staff.rights).")
