@@ -5,7 +5,7 @@ import logging
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from getpass import getuser
 from threading import get_ident
@@ -124,7 +124,10 @@ def counts_line(counts: dict[str, Any], *, as_json: bool) -> str:
 def named_scope(scope: str, workspace: str | None) -> Scope:
     """The scope of this key or id. Raises CommandError."""
     rows = Scope.objects.filter(workspace__in=workspaces(workspace)).select_related("workspace").order_by("pk")
-    scopes = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_uids(scope)))
+    scopes = list(rows.filter(key=scope))
+    if not scopes:
+        with suppress(ValueError):  # it is no id
+            scopes = list(rows.filter(uid__in=[UUID(scope)]))
     if not scopes:
         message = _(
             "There is no scope “%(scope)s”, and no address of a bot has such a key, as telegram:direct_u42 or main are."
@@ -155,10 +158,3 @@ def only_workspace(name: str | None) -> Workspace:
         names = ", ".join(workspace.name for workspace in chosen)
         raise CommandError(_("Name the workspace by --workspace; there are: %(names)s.") % {"names": names})
     return chosen[0]
-
-
-def _uids(text: str) -> list[UUID]:
-    try:
-        return [UUID(text)]
-    except ValueError:
-        return []

@@ -84,7 +84,21 @@ class Command(BaseCommand):
         if self.as_json:
             self._print({**batch_answer(batch), "changes": rows})
             return
-        self.stdout.write(table([[name, value] for name, value in _head(batch) if value]))
+        head = [
+            [_("id"), str(batch.uid)],
+            [_("name"), _name(batch)],
+            [_("scope"), str(batch.scope or "")],
+            [_("by"), f"{batch.actor}  {batch.run}"],
+            [_("state"), str(BatchState(batch.state).label)],
+            *([_("held because"), why] for why in batches.approval_reasons(batch)),
+            [_("decided by"), batch.decided_by],
+            [_("reason"), batch.reason],
+            [_("created"), _moment(batch.created_at)],
+            [_("applied"), _moment(batch.applied_at)],
+            [_("takes back"), str(batch.undoes.uid) if batch.undoes else ""],
+            *([_("taken back by"), str(undo.uid)] for undo in batch.undone_by.order_by("pk")),
+        ]
+        self.stdout.write(table([[name, value] for name, value in head if value]))
         self.stdout.write("")
         self.stdout.write(table([["#", _("verb"), _("state"), _("content"), _("note")], *map(_row, rows)]))
         if (rest := batch.changes.count() - len(changes)) > 0:
@@ -119,23 +133,6 @@ def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
 
 
 # as people read it
-
-
-def _head(batch: Batch) -> Iterable[tuple[str, str]]:
-    yield _("id"), str(batch.uid)
-    yield _("name"), _name(batch)
-    yield _("scope"), str(batch.scope or "")
-    yield _("by"), f"{batch.actor}  {batch.run}"
-    yield _("state"), str(BatchState(batch.state).label)
-    for why in batches.approval_reasons(batch):
-        yield _("held because"), why
-    yield _("decided by"), batch.decided_by
-    yield _("reason"), batch.reason
-    yield _("created"), _moment(batch.created_at)
-    yield _("applied"), _moment(batch.applied_at)
-    yield _("takes back"), str(batch.undoes.uid) if batch.undoes else ""
-    for undo in batch.undone_by.order_by("pk"):
-        yield _("taken back by"), str(undo.uid)
 
 
 def _cells(batch: Batch) -> list[str]:
