@@ -80,18 +80,17 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 def problems(environment: Mapping[str, str]) -> list[str]:
     """One sentence for each variable that cannot be used; a value that may hold a password is not repeated in it."""
-    return [
-        f"{name} must be {form.name}{'' if name in _SECRET else f', not {environment[name]!r}'}."
-        for name, form in FORMS.items()
-        if environment.get(name) and not _fits(environment[name], form)
-    ]
-
-
-def _fits(value: str, form: Form) -> bool:
-    try:
-        return bool(form.fits(value))
-    except ValueError:
-        return False
+    sentences = []
+    for name, form in FORMS.items():
+        if not (value := environment.get(name)):
+            continue
+        try:
+            fits = form.fits(value)
+        except ValueError:
+            fits = False
+        if not fits:
+            sentences.append(f"{name} must be {form.name}{'' if name in _SECRET else f', not {value!r}'}.")
+    return sentences
 
 
 def _is_whole(text: str, least: int, most: int) -> bool:

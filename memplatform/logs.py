@@ -92,10 +92,10 @@ def plain_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     """`2026-03-01T09:00:00Z INFO memories.recall memory_recall user_id=main results_count=2`."""
     moment, level, logger = (event.pop(name, "") for name in ("timestamp", "level", "logger"))
     words, trace = event.pop("event", ""), event.pop("exception", "")
-    fields = "".join(f" {name}={_readable(value)}" for name, value in event.items())
+    fields = ""
+    for name, value in event.items():
+        text = str(value)
+        if isinstance(value, str) and (not text or re.search(r"[\s=\"]", text)):
+            text = repr(text)
+        fields += f" {name}={text}"
     return f"{moment} {str(level).upper()} {logger} {words}{fields}" + (f"\n{trace}" if trace else "")
-
-
-def _readable(value: Any) -> str:
-    text = str(value)
-    return repr(text) if isinstance(value, str) and (not text or re.search(r"[\s=\"]", text)) else text

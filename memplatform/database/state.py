@@ -77,14 +77,13 @@ def refused() -> str | None:
 @cache
 def _migration_files() -> set[tuple[str, str]]:
     """Every migration there is: its app and the name of its file."""
-    labels = (app.label for app in apps.get_app_configs())
-    return {(label, file.stem) for label in labels for folder in _folders(label) for file in folder.glob("[!_]*.py")}
-
-
-def _folders(label: str) -> list[Path]:
-    module, _explicit = MigrationLoader.migrations_module(label)
-    spec = find_spec(module) if module else None
-    return list(map(Path, spec.submodule_search_locations or ())) if spec else []
+    found: set[tuple[str, str]] = set()
+    for app in apps.get_app_configs():
+        module, _explicit = MigrationLoader.migrations_module(app.label)
+        spec = find_spec(module) if module else None
+        folders = map(Path, spec.submodule_search_locations or ()) if spec else ()
+        found |= {(app.label, file.stem) for folder in folders for file in folder.glob("[!_]*.py")}
+    return found
 
 
 def _applied_migrations() -> set[tuple[str, str]]:

@@ -112,21 +112,15 @@ def search(workspace: Workspace, words: str) -> list[Found]:
     by_name = entries.filter(Q(speaker__icontains=words) | Q(sender_id__icontains=words))
     for platform, peer, speaker in by_name.values_list("channel", "sender_id", "speaker").distinct()[:FOUND_MOST]:
         names_by_identity.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
-    return [
-        shown
-        for shown in (
-            _found_person(workspace, identity, names) for identity, names in sorted(names_by_identity.items())
-        )
-        if shown
-    ]
-
-
-def _found_person(workspace: Workspace, identity: Identity, names: Iterable[str]) -> Found | None:
-    by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
-    own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
-    memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()
-    has_traces = memories or own or SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer).exists()
-    return Found(identity, tuple(sorted(names)), memories) if has_traces else None
+    found = []
+    for identity, names in sorted(names_by_identity.items()):
+        by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
+        own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
+        memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()
+        said = SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer)
+        if memories or own or said.exists():
+            found.append(Found(identity, tuple(sorted(names)), memories))
+    return found
 
 
 def check(identities: Sequence[Identity]) -> None:

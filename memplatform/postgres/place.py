@@ -151,15 +151,16 @@ def require(data: Path) -> None:
 
 def can_enter(account: Account, folder: Path) -> bool:
     """By the permission bits of the folder and of everything above it (those that exist)."""
-    return all(_searchable(account, step.stat()) for step in (folder, *folder.parents) if step.exists())
-
-
-def _searchable(account: Account, about: os.stat_result) -> bool:
-    if about.st_uid == account.uid:
-        return bool(about.st_mode & stat.S_IXUSR)
-    if about.st_gid == account.gid:
-        return bool(about.st_mode & stat.S_IXGRP)
-    return bool(about.st_mode & stat.S_IXOTH)
+    for about in (step.stat() for step in (folder, *folder.parents) if step.exists()):
+        if about.st_uid == account.uid:
+            bit = stat.S_IXUSR
+        elif about.st_gid == account.gid:
+            bit = stat.S_IXGRP
+        else:
+            bit = stat.S_IXOTH
+        if not about.st_mode & bit:
+            return False
+    return True
 
 
 def _noted_folder(data: Path) -> Path | None:

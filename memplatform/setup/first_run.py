@@ -70,7 +70,13 @@ def ensure(data: Path, *, now: datetime, may_replace_key: bool = True) -> FirstR
     """
     folder = data / "credentials"
     folder.mkdir(mode=0o700, exist_ok=True)
-    new_password = _operator(folder / "operator-password")
+    users, new_password = get_user_model().objects, None
+    if not users.filter(is_superuser=True).exists():
+        file = folder / "operator-password"
+        if not file.exists():  # it comes before the account, so that it cannot be lost
+            keep(file, secrets.token_urlsafe(12))
+        new_password = file.read_text()
+        users.create_superuser(OPERATOR, password=new_password)
     new_key = _bot(folder / "bot-key", now=now) if may_replace_key or not Workspace.objects.exists() else None
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
@@ -80,18 +86,6 @@ def ensure(data: Path, *, now: datetime, may_replace_key: bool = True) -> FirstR
         file if file.exists() else None for file in (folder / "operator-password", folder / "bot-key")
     )
     return FirstRun(password_file, key_file, new_password, new_key)
-
-
-def _operator(file: Path) -> str | None:
-    """The password when the account was made now. The file comes first, so that it cannot be lost."""
-    users = get_user_model().objects
-    if users.filter(is_superuser=True).exists():
-        return None
-    if not file.exists():
-        keep(file, secrets.token_urlsafe(12))
-    password = file.read_text()
-    users.create_superuser(OPERATOR, password=password)
-    return password
 
 
 def _bot(file: Path, *, now: datetime) -> str | None:

@@ -160,13 +160,6 @@ def _text(line: bytes) -> str:
     return str(without_secrets(line.decode(errors="replace")))
 
 
-def _writes_to(path: Path | None) -> bool:
-    """Whether the lines of this process go to a file: a supervisor sees to it; who starts a web says where they go."""
-    with suppress(OSError):
-        return path is not None and os.path.samestat(os.fstat(_STDERR), path.stat())
-    return False
-
-
 @never_cache
 @require_safe
 @needs(Right.READ)
@@ -181,6 +174,10 @@ def page(request: HttpRequest) -> HttpResponse:
     read = [events(name, path) for name, path in found.items() if chosen in ("", None, name)]
     newest_first = merge(*(filter(form.admits, one) for one in read), key=lambda event: event.at, reverse=True)
     shown = list(islice(newest_first, MOST))
+    # Whether the web writes to its file: a supervisor sees to it; who starts a web says where its lines go
+    web, is_in_file = found.get("web"), False
+    with suppress(OSError):
+        is_in_file = web is not None and os.path.samestat(os.fstat(_STDERR), web.stat())
     context = {
         "title": gettext("Log"),
         "form": form,
@@ -190,7 +187,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "megabytes": LOOKED_AT // 1024**2,
         "host": settings.HOST_NAME,
         "others": list(hosts.others(now=timezone.now()).values_list("name", flat=True)),
-        "is_elsewhere": not _writes_to(found.get("web")),
+        "is_elsewhere": not is_in_file,
         "has_files": bool(found),
     }
     return own_page(request, "admin/memplatform/log.html", context)

@@ -210,7 +210,10 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
     words = query.lower().split()
     met: set[str] = set()
     for title, description, icon, link, may in _destinations(site):
-        if link in met or not all(word in _both(title) for word in words) or not may(request):
+        named = str(title)
+        with translation.override("en"):
+            named = f"{named} {title}".lower()
+        if link in met or not all(word in named for word in words) or not may(request):
             continue
         met.add(link)
         yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)
@@ -233,12 +236,6 @@ def _title(row: Any) -> str:
     if isinstance(row, Batch):
         return f"{batch_name(row)} · {date_format(localtime(row.created_at), 'SHORT_DATETIME_FORMAT')}"
     return scope_in_words(row) if isinstance(row, Scope) else str(row)
-
-
-def _both(title: Any) -> str:
-    shown = str(title)
-    with translation.override("en"):
-        return f"{shown} {title}".lower()
 
 
 def _destinations(site: Any) -> Iterator[tuple[Any, Any, str, str, Callable[[HttpRequest], bool]]]:

@@ -228,7 +228,13 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
     )
     search_rows.write(events)
     for session in met.values():
-        _go_on(session, [columns for _n, of, columns in new if of is session])
+        # One that was here before goes on where the export ends, once messages came after its last
+        here, exported = session.session, session.columns
+        end = here.conversation, here.next_position
+        places = [(columns["conversation"], columns["position"]) for _n, of, columns in new if of is session]
+        if any(place >= end and session.at(*place) is here for place in places):
+            state = {name: exported[name] for name in (*_STATE, *_ASKED)}
+            Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, exported["last_at"]))
         # Of what stands beside another session only its own messages count
         if session.beside is not None and session.parts_at is not None:
             own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
@@ -258,16 +264,6 @@ def _compare(run: Import, rows: Sequence[_Message]) -> None:
             run.done.created["session"] += 1
             if not run.is_dry:
                 beside.save()
-
-
-def _go_on(session: SessionHere, new: Sequence[Mapping[str, Any]]) -> None:
-    """Let a session that was here before go on where the export ends, once messages came after its last."""
-    here, exported = session.session, session.columns
-    end = here.conversation, here.next_position
-    places = [(columns["conversation"], columns["position"]) for columns in new]
-    if any(place >= end and session.at(*place) is here for place in places):
-        state = {name: exported[name] for name in (*_STATE, *_ASKED)}
-        Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, exported["last_at"]))
 
 
 def _flushes(run: Import, page: Sequence[Line]) -> None:

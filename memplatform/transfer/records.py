@@ -50,7 +50,16 @@ def by_position(origins: Collection[str]) -> dict[str, str]:
 
 def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Place], UUID]) -> dict[str, str]:
     """The names here of messages as an export names them; one that is not here keeps the name of its place."""
-    places = {origin: place for origin in origins if (place := _place(origin, session_of))}
+    places = {}
+    for origin in origins:
+        try:
+            _head, session_uid, conversation_number, last = origin.split("/")
+            # Where the message is gone its position is 0
+            position = int(last.removeprefix(_AT[1:])) if last.startswith(_AT[1:]) else 0
+            place = UUID(session_uid), int(conversation_number), position
+        except ValueError:  # it is no name of a message
+            continue
+        places[origin] = (session_of(place), *place[1:])
     pks = numbers(workspace, [place for place in places.values() if place[2]])
     names = {}
     for origin, (session, conversation, position) in places.items():
@@ -66,17 +75,6 @@ def numbers(workspace: int, places: Iterable[Place]) -> dict[Place, int]:
     with connection.cursor() as cursor:
         cursor.execute(_FIND, [*([place[n] for place in wanted] for n in range(3)), workspace])
         return {(session, conversation, position): pk for session, conversation, position, pk in cursor.fetchall()}
-
-
-def _place(origin: str, session_of: Callable[[Place], UUID]) -> Place | None:
-    """The place a name tells, at position 0 where the message is gone; None: it is no name of a message."""
-    try:
-        _head, session, conversation, last = origin.split("/")
-        position = int(last.removeprefix(_AT[1:])) if last.startswith(_AT[1:]) else 0
-        place = UUID(session), int(conversation), position
-    except ValueError:
-        return None
-    return (session_of(place), *place[1:])
 
 
 FORMAT = 1

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -173,42 +174,37 @@ def _exported_entry(
     if columns["path"]:
         path = run.folder.place_of(scope, columns["path"])
         columns = columns | ({"path": path} if path else {"path": "", "line_from": None, "line_to": None})
+    history = []
+    for change in record.get("history") or ():
+        past = CHANGE.read(change)
+        if "superseded_by_id" in past["old"]:
+            successor = successors.get(past["old"]["superseded_by_id"])
+            past["old"] = {**past["old"], "superseded_by_id": successor}
+        history.append(PastChange(slot=change["slot"], columns=past))
     return ExportedEntry(
         columns=columns,
         is_superseded=record["superseded_by"] is not None,
         slots={slot["number"]: SLOT.read(slot) for slot in record.get("slots") or ()},
         evidence=evidence,
         access=ACCESS.read(record["access"]) if record.get("access") else None,
-        history=[_past(change, successors) for change in record.get("history") or ()],
+        history=history,
     )
-
-
-def _past(change: Mapping[str, Any], successors: Mapping[str, int]) -> PastChange:
-    columns = CHANGE.read(change)
-    if "superseded_by_id" in columns["old"]:
-        successor = successors.get(columns["old"]["superseded_by_id"])
-        columns["old"] = {**columns["old"], "superseded_by_id": successor}
-    return PastChange(slot=change["slot"], columns=columns)
 
 
 def _rename(run: Import, rows: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]] = ()) -> None:
     """Name the messages and days these rest on as they are named here."""
     origins = {origin for columns in rows for origin in columns["origins"]} | {words["origin"] for words in evidence}
     names = by_number(run.workspace.pk, origins, run.session_of)
-    days = {origin: uid for origin in origins if (uid := _day_uid(origin))}
+    days = {}
+    for origin in (origin for origin in origins if origin.startswith(_DAY)):
+        with suppress(ValueError):
+            days[origin] = UUID(origin.removeprefix(_DAY))
     here = run.ids.here(_target(run, DailyEvent), set(days.values()))
     names |= {origin: f"{_DAY}{here[uid].uid}" for origin, uid in days.items() if uid in here}
     for columns in rows:
         columns["origins"] = [names.get(origin, origin) for origin in columns["origins"]]
     for words in evidence:
         words["origin"] = names.get(words["origin"], words["origin"])
-
-
-def _day_uid(origin: str) -> UUID | None:
-    try:
-        return UUID(origin.removeprefix(_DAY)) if origin.startswith(_DAY) else None
-    except ValueError:
-        return None
 
 
 def _with_entries(run: Import, page: Sequence[Line], *names: str) -> list[tuple[int, dict[str, Any], list[Entry]]]:
