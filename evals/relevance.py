@@ -60,7 +60,10 @@ def read(name: str, folder: Path = DATA) -> list[dict[str, Any]]:
 
 
 def as_text(statement: str, form: str, language: str) -> str:
-    """A statement as it is embedded: as it stands, or as a turn the bot replied to in a word."""
+    """A statement as it is embedded: as it stands, or as a turn with an answer.
+
+    Of a turn whose answer tells nothing the statement alone is embedded: most of these sets are told so.
+    """
     return turn_of(statement, REPLIES[language]) if form == TURN else statement
 
 
@@ -140,7 +143,7 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                 for size in SIZES:
                     pool = [fact["fact"], *lot.sample(others, min(size - 1, len(others)))]
                     pool += lot.sample(extra, min(max(size - len(pool), 0), len(extra)))
-                    form = STATEMENT if (n + size) % 3 == 0 else TURN
+                    form = TURN if (n + size) % 3 == 0 else STATEMENT
                     yield Case(
                         fact["id"], "first", language, question, [(one, nameless) for one in pool], frozenset([0]), form
                     )
@@ -153,7 +156,8 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                     pool += lot.sample(extra, min(max(size - len(pool), 0), len(extra)))
                     kind = "near" if with_near else "unanswerable"
                     memories = [(one, nameless) for one in pool]
-                    yield Case(row["id"], kind, language, row["question"], memories, frozenset(), TURN)
+                    form = TURN if size % 2 else STATEMENT
+                    yield Case(row["id"], kind, language, row["question"], memories, frozenset(), form)
         for memory in read(f"named.{language}.jsonl", folder):
             named = [(fact["text"], frozenset(map(bare_name, fact["about"]))) for fact in memory["facts"]]
             places = {fact["id"]: n for n, fact in enumerate(memory["facts"])}
@@ -162,7 +166,7 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                 right = frozenset(places[one] for one in row["relevant"])
                 yield Case(group, "named", language, row["question"], named, right, STATEMENT)
                 bare = [(content, nameless) for content, _ in named]
-                yield Case(group, "nameless", language, row["question"], bare, right, TURN)
+                yield Case(group, "nameless", language, row["question"], bare, right, STATEMENT)
 
 
 def _answerable_cases() -> Iterator[Case]:

@@ -121,7 +121,7 @@ class MemorySettings:
     RELEVANCE_LIKELY: float = 0.25  # served into a prompt from here on; the share of such memories that answer
     RELEVANCE_WIDE: float = 0.02  # served to a program that chooses itself
     RELEVANCE_WEAK: float = 0.1  # of the best, below which a small memory is said to hold nothing
-    RELEVANCE_FOUND: float = 0.7  # of the best, from which on a small memory is said to hold the answer
+    RELEVANCE_FOUND: float = 0.76  # of the best, from which on a small memory is said to hold the answer
     RRF_K: int = 60
     RECALL_MESSAGE_CHARS: int = 4_000  # of a longer message its beginning and its end are searched
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas

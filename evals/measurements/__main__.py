@@ -8,6 +8,7 @@ from benchmarks.harness import BUNDLED, DATABASE, HASHED, PLATFORM
 MEASUREMENTS = {
     "answerable": (DATABASE, BUNDLED),
     "lasting": (DATABASE, HASHED),
+    "many_turns": (DATABASE, BUNDLED),
     "poison": (DATABASE, BUNDLED),
     "questions_of_a_week": (DATABASE, HASHED),
     "references": (DATABASE, BUNDLED),

@@ -79,6 +79,7 @@ FEATURES = {
 #: What the relevance of a memory is drawn from.
 RELEVANCE_SIGNS = {
     "meaning": _("meaning"),
+    "answers": _("near as an answer"),
     "relation": _("same matter"),
     "meaning_and_relation": _("both"),
     "words": _("words shared"),

@@ -303,7 +303,7 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Searc
         return replace(search, parsed=parse_for_match(query, words))
     parsed = ParsedQuery(
         words,
-        vector_of(search, message, result),
+        vector_of(search, message, result, is_weighed=bool(weights)),
         ranges if search.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,

@@ -39,7 +39,6 @@ from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed
 from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
 from memories.recall.question import asks_what_was
 from memories.recall.relevance import (
-    RELATION_SHARE,
     STATEMENT,
     TURN,
     Asked,
@@ -47,6 +46,7 @@ from memories.recall.relevance import (
     background_of,
     features,
     fold,
+    nearness,
     words_asked,
     words_of,
 )
@@ -59,18 +59,17 @@ if TYPE_CHECKING:
 
 #: Decided before quotas: too far from the question, or in the messages the client has already.
 _DECIDED = ("floor", "unlikely", "history")
-#: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer.
-NEAR_BEST = 0.65
+#: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer; in larger scopes,
+#: where none is likely by itself, what has so much of its score.
+NEAR_BEST, NEAR_BEST_SCORE = 0.65, 0.75
 #: Entries with which a scope knows itself as well as the model's own texts know it.
 YOUNG = 45
 #: What relevance adds to the score in a scope of few entries, where it ranks better than words and meaning do; half of
-#: it with FEW entries. With YOUNG, MemoryBank's scopes of 34 to 90 lose .13 of recall@5.
+#: it with FEW. With YOUNG, MemoryBank's scopes of 34 to 90 lose .13 of recall@5.
 RELEVANCE_SHARE, FEW = 1.0, 15
-#: What meaning and relation by the model's own texts add to the score of a turn or a fact in a scope of many entries.
-#: Neither for a line of a conversation, whose neighbours answer with it, nor where features weigh it (decisions).
-OWN_MEANING_SHARE = 0.3
-#: In larger ones no text is likely by itself: what has so much of the score of the best is served as well.
-NEAR_BEST_SCORE = 0.75
+#: What the vector of its own text adds to the score of a turn or a fact in a scope of many entries. Nothing to that of
+#: a line of a conversation, whose neighbours answer with it, nor where features weigh it (decisions).
+OWN_SHARE = 0.3
 
 
 class Reranked(NamedTuple):
@@ -163,8 +162,7 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
         add_relevance(ranked, search)
         for item in ranked if parsed.by_meaning_alone else ():
             if item.similarity is not None:  # of words alone it knows no more than the score does
-                is_weighed = bool(parsed.features) or parsed.is_remark
-                item.score += added_by_meaning(item, youth_of(entries, FEW), is_weighed=is_weighed)
+                item.score += added_by_meaning(item, youth_of(entries, FEW), parsed)
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
         if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word, is_young=entries < YOUNG):
@@ -204,14 +202,15 @@ def youth_of(entries: int, half: int = YOUNG) -> float:
     return 1 / (1 + (entries / half) ** 4)
 
 
-def added_by_meaning(item: Ranked, youth: float, *, is_weighed: bool) -> float:
-    """What the model's own texts add to a score: with few entries the relevance, with many meaning and relation."""
-    added = youth * RELEVANCE_SHARE * (item.relevance or 0.0)
-    entry = item.entry
-    if not is_weighed and (entry.type == EntryType.FACT or sides_of(entry.content)):
-        nearness = item.signs.get("meaning", 0.0) + RELATION_SHARE * item.signs.get("relation", 0.0)
-        added += (1 - youth) * OWN_MEANING_SHARE * nearness
-    return added
+def added_by_meaning(item: Ranked, youth: float, parsed: ParsedQuery) -> float:
+    """What the model's own texts add to a score: with few entries the relevance, with many what their vectors tell."""
+    added, signs = youth * RELEVANCE_SHARE * (item.relevance or 0.0), item.signs
+    is_own = item.entry.type == EntryType.FACT or sides_of(item.entry.content)
+    if parsed.features or not is_own or "answers" not in signs:
+        return added
+    if parsed.is_remark:
+        return added + signs["answers"]
+    return added + (1 - youth) * OWN_SHARE * float(nearness(signs["meaning"], signs["answers"], signs["relation"]))
 
 
 def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
@@ -258,7 +257,8 @@ def _memory_of(item: Ranked) -> Memory:
     entry, kept = item.entry, item.candidate.embedding
     # the dimension in two bytes, two unused, then the numbers
     vector = None if kept is None else np.frombuffer(kept, ">f2", offset=4).astype(np.float32)
-    form = TURN if is_turn(entry.type, entry.content) else STATEMENT
+    # of a turn whose answer tells nothing the person's side alone is embedded, which is a statement
+    form = TURN if entry.echo != Echo.ANSWER and sides_of(entry.content) else STATEMENT
     names = frozenset(map(fold, entry.names))
     return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content), names)
 

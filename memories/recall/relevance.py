@@ -37,8 +37,9 @@ QUESTION, TURN, STATEMENT = "question", "turn", "statement"
 SCRIPTS = ("latin", "cjk")
 #: How a score of a relation becomes a probability; fitted on data/relations.jsonl.
 TEMPERATURE = 8.0
-#: What a relation and shared words count for beside meaning where memories are compared with each other.
-RELATION_SHARE, WORDS_SHARE, MATTER_SHARE = 0.3, 0.3, 0.3
+#: What meaning, a relation and shared words count for beside nearness as an answer where memories are compared with
+#: each other.
+MEANING_SHARE, RELATION_SHARE, WORDS_SHARE, MATTER_SHARE = 0.5, 0.3, 0.3, 0.3
 MOST_GAP = 0.5
 #: How near the best stands where it tells what the question describes.
 NEAR_STANDING = 0.5
@@ -53,6 +54,14 @@ def background_path(model: str) -> Path:
 
 
 @dataclass(frozen=True)
+class Shift:
+    """What is added to the vector of a question, and what a statement that has nothing to do with it gains by that."""
+
+    added: list[float]
+    gained: float
+
+
+@dataclass(frozen=True)
 class Background:
     """What a model makes of texts that have nothing to do with each other, and of those of each relation."""
 
@@ -60,6 +69,8 @@ class Background:
     directions: Array  # relations × dimensions
     offsets: Array
     names: tuple[str, ...]  # of the relations
+    of_questions: Array | None = None  # what is added to a question, and to a statement, so that those that
+    of_statements: Array | None = None  # answer lie near: dimensions × dimensions (evals.answering)
 
     def centred(self, vectors: Array, scripts: Sequence[str], forms: Sequence[str]) -> Array:
         """Vectors less the mean of texts of their script and form, each of length 1; one a row."""
@@ -73,12 +84,46 @@ class Background:
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(np.sqrt(scores / scores.sum(axis=1, keepdims=True)), dtype=np.float32)
 
+    def towards_answers(self, questions: Array) -> Array:
+        """Centred questions, turned towards the statements that answer them; of length 1, a row each."""
+        return _with_added(questions, self.of_questions)
+
+    def as_answers(self, statements: Array) -> Array:
+        """Centred statements, to be compared with `towards_answers` of a question."""
+        return _with_added(statements, self.of_statements)
+
+    def shift(self, question: Sequence[float], script: str, share: float) -> "Shift":
+        """What moves the vector of a question, of length 1, a share of the way towards what answers it."""
+        moved = np.array(question, np.float32) - self.means[f"{script} {QUESTION}"]
+        length = float(np.linalg.norm(moved))
+        centred = moved / max(length, 1e-6)
+        turned = self.towards_answers(centred[None])[0]
+        if self.of_statements is not None:  # statements are searched as they are, so theirs is moved to the question
+            turned = turned + self.of_statements @ turned
+        added = share * length * (turned / max(float(np.linalg.norm(turned)), 1e-6) - centred)
+        mean = (self.means[f"{script} {TURN}"] + self.means[f"{script} {STATEMENT}"]) / 2
+        return Shift(added.tolist(), float(added @ mean))
+
     def save(self, path: Path) -> None:
         """Keep it in a file; half precision is enough."""
         path.parent.mkdir(exist_ok=True)
         parts: dict[str, Any] = {f"mean {name}": mean.astype(np.float16) for name, mean in self.means.items()}
         parts |= {"directions": self.directions.astype(np.float16), "offsets": self.offsets, "names": list(self.names)}
+        for name in _MAPS:
+            if (added := getattr(self, name)) is not None:
+                parts[name] = added.astype(np.float16)
         np.savez_compressed(path, **parts)
+
+
+#: Of a background, what not every file holds.
+_MAPS = ("of_questions", "of_statements")
+
+
+def _with_added(rows: Array, added: Array | None) -> Array:
+    if added is None:
+        return rows
+    moved = rows + rows @ added
+    return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6), dtype=np.float32)
 
 
 @cache
@@ -89,7 +134,9 @@ def background_of(model: str) -> Background | None:
         return None
     with np.load(path) as kept:
         means = {name.removeprefix("mean "): kept[name].astype(np.float32) for name in kept if name.startswith("mean ")}
-        return Background(means, kept["directions"].astype(np.float32), kept["offsets"], tuple(kept["names"].tolist()))
+        maps = {name: kept[name].astype(np.float32) for name in _MAPS if name in kept}
+        names = tuple(kept["names"].tolist())
+        return Background(means, kept["directions"].astype(np.float32), kept["offsets"], names, **maps)
 
 
 def read_relations() -> list[dict[str, Any]]:
@@ -294,7 +341,7 @@ class Features:
 def features(asked: Asked, memories: Sequence[Memory], background: Background | None, *, entries: int) -> Features:
     """What is seen of each memory for a question, in a scope of so many entries.
 
-    - `meaning`: cosine of both, less what unrelated texts have
+    - `meaning`: cosine of both, less what unrelated texts have; `answers` the same, turned towards what answers
     - `relation`: likeness of what is asked and what is told, by the relations; `meaning_and_relation` their product
     - `words`: share of the question's words that are in it, by how rare they are; `rare_word` the rarest of them
     - `behind`, `ahead`: how far it stands behind the best of the others, or before it; `many`: among how many it is
@@ -307,7 +354,7 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
       says both the name that is asked and the one by which the best of them goes; `unsaid`: it says no name asked for
     - `beside_best`: it shares a name with the best, of what the question describes and does not name
     """
-    meaning, relation = _nearness(asked, memories, background)
+    meaning, relation, answers = _signs_of_vectors(asked, memories, background)
     rarities = {term: rarity(term) for term in asked.terms}
     total = sum(rarities.values()) or 1.0
     shared = [rarities.keys() & set(one.terms) for one in memories]
@@ -315,16 +362,16 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     rare = np.array([max((rarities[term] for term in terms), default=0.0) for terms in shared], np.float32)
 
     matter = _matter(asked, memories)
-    standing = meaning + RELATION_SHARE * relation + WORDS_SHARE * words + MATTER_SHARE * matter
+    standing = nearness(meaning, answers, relation) + WORDS_SHARE * words + MATTER_SHARE * matter
     first, second = np.sort(standing)[::-1][:2] if len(standing) > 1 else (0.0, 0.0)
     gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
     gap = np.clip(gap, -MOST_GAP, MOST_GAP)
 
     about = _names_of(asked, memories, standing)
-    asked_names = names_asked(asked.message, {name for one in memories for name in one.names_in_text})
-    says_name = np.array([float(bool(asked_names & one.names_in_text)) for one in memories], np.float32)
+    said = names_asked(asked.message, {name for one in memories for name in one.names_in_text})
     columns = {
         "meaning": meaning,
+        "answers": answers,
         "relation": relation,
         "meaning_and_relation": meaning * relation,
         "words": words,
@@ -336,10 +383,15 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
         "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
         "no_number": _lack_of_number(asked, memories),
         "matter": matter,
-        "says_name": says_name,
+        "says_name": np.array([bool(said & one.names_in_text) for one in memories], np.float32),
         **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
+
+
+def nearness(meaning: Any, answers: Any, relation: Any) -> Any:
+    """How near a memory is to a question by all that its vector tells; of one or of an array of them."""
+    return MEANING_SHARE * meaning + answers + RELATION_SHARE * relation
 
 
 def _matter(asked: Asked, memories: Sequence[Memory]) -> Array:
@@ -365,16 +417,22 @@ def states_number(content: str) -> bool:
     return _NUMBER.search(content) is not None
 
 
-def _nearness(asked: Asked, memories: Sequence[Memory], background: Background | None) -> tuple[Array, Array]:
-    """How near each memory is by meaning, and by relation; zeros where a vector is missing."""
+def _signs_of_vectors(
+    asked: Asked, memories: Sequence[Memory], background: Background | None
+) -> tuple[Array, Array, Array]:
+    """How near each memory is by meaning, by relation, and as an answer; zeros where a vector is missing."""
     vectors = [one.vector for one in memories if one.vector is not None]
     if background is None or asked.vector is None or len(vectors) < len(memories):
         nothing = np.zeros(len(memories), np.float32)
-        return nothing, nothing
+        return nothing, nothing, nothing
     question = background.centred(asked.vector[None], [asked.script], [QUESTION])
     scripts, forms = [one.script for one in memories], [one.form for one in memories]
     centred = background.centred(np.stack(vectors), scripts, forms)
-    return centred @ question[0], background.relations(centred) @ background.relations(question)[0]
+    return (
+        centred @ question[0],
+        background.relations(centred) @ background.relations(question)[0],
+        background.as_answers(centred) @ background.towards_answers(question)[0],
+    )
 
 
 def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict[str, Array]:

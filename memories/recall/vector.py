@@ -29,7 +29,8 @@ from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
 from memories.recall.query import RECENTLY, Query, Search, searched_part
-from memories.recall.question import expanded, person_lines
+from memories.recall.question import expanded, is_remark, person_lines
+from memories.recall.relevance import SCRIPTS, Shift, background_of
 
 if TYPE_CHECKING:
     from memories.recall import Recall
@@ -42,6 +43,9 @@ CENTROIDS_CACHED = 512  # scopes a process remembers
 CENTROID_SECONDS = 300.0
 CENTROID_SECONDS_UNTIL_COMPLETE = 5.0  # while rows wait for their vectors
 CENTROID_GROWTH = 1.1
+#: How far a question is moved towards its answers before it is searched by. Wholly, and lines of conversations are
+#: found less (docs/decisions.md).
+SHIFT_SHARE = 0.3
 FEW_TO_WAIT_FOR = 45  # memories of scopes up to which a conversation waits for its own vectors
 PENDING_STEP = 0.02  # seconds between two looks
 PENDING_REST = 5.0  # seconds without waiting after it did not help
@@ -119,16 +123,21 @@ def centre_query(
     unrelated: Unrelated,
     *,
     cjk: bool = False,
+    shift: Shift | None = None,
 ) -> CentredQuery:
-    """The question's vector less its share of the scopes' centroid; not brought back to length 1."""
+    """The question's vector less its share of the scopes' centroid; not brought back to length 1.
+
+    `shift`: what is added to it first, and what any row gains by that.
+    """
     unit = normalise(vector)
+    moved = unit if shift is None else [q + a for q, a in zip(unit, shift.added, strict=True)]
     share = conf.AVERAGE_SHARE * centroid.rows / (centroid.rows + FEW)
     return CentredQuery(
         model=model,
         unrelated=unrelated,
         vector=unit,
-        centred=[q - share * m for q, m in zip(unit, centroid.vector, strict=True)],
-        offset=model.floor - share * _dot(centroid.vector, centroid.vector),
+        centred=[q - share * m for q, m in zip(moved, centroid.vector, strict=True)],
+        offset=model.floor + (shift.gained if shift else 0.0) - share * _dot(centroid.vector, centroid.vector),
         span=model.ceiling - model.floor,
         centroid_cosine=_dot(unit, centroid.vector),
         rows=centroid.rows,
@@ -288,8 +297,11 @@ def begin_embedding(message: str) -> None:
         embeddings.begin_query(plain, seconds=embeddings.query_seconds())
 
 
-def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | None:
-    """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
+def vector_of(search: Search, message: str, result: "Recall", *, is_weighed: bool = False) -> CentredQuery | None:
+    """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time.
+
+    `is_weighed`: lines of a conversation are looked for, by features that were fitted to the message as it stands.
+    """
     query, opening = search.query, search.opening
     end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
     model = opening.model
@@ -314,4 +326,15 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
         return None
     with result.timed("average"):
         centroid = centroid_of(query.scopes, model)
-    return centre_query(embedded.vectors[0], centroid, model, unrelated_of(provider), cjk=is_cjk(query.message))
+    cjk, vector = is_cjk(query.message), embedded.vectors[0]
+    shift = None if is_weighed or "\n" in message else shift_of(vector, model, query.message, cjk=cjk)
+    return centre_query(vector, centroid, model, unrelated_of(provider), cjk=cjk, shift=shift)
+
+
+def shift_of(vector: Sequence[float], model: EmbeddingModel, message: str, *, cjk: bool) -> Shift | None:
+    """What moves a message towards what answers it or, if it asks nothing, what bears on it."""
+    background = background_of(model.name)
+    if background is None:
+        return None
+    share = 1.0 if is_remark(message) else SHIFT_SHARE
+    return background.shift(normalise(vector), SCRIPTS[cjk], share)

@@ -4,6 +4,7 @@ import json
 import logging
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 
 from evals import first_minutes
+from evals.answering import fit_maps, read_pairs
 from evals.relevance import (
     DATA,
     LANGUAGES,
@@ -71,7 +73,10 @@ class Command(BaseCommand):
         provider = embeddings.main_provider()
         if provider is None:
             raise CommandError("There is no embedder to fit to.")
-        make_background(_embed).save(background_path(provider.model))
+        background = make_background(_embed)
+        of_questions, of_statements = fit_maps(read_pairs(_embed, background, folder))
+        background = replace(background, of_questions=of_questions, of_statements=of_statements)
+        background.save(background_path(provider.model))
         background_of.cache_clear()
         background = background_of(provider.model)
         if background is None:

@@ -1,11 +1,14 @@
 """How likely a memory is to help, and what is served for it (C3)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evals import first_minutes
+from evals.answering import Pairs, fit_maps
 from evals.relevance import Example, fit, read, reliability
 from memories.admin.recall_traces import RELEVANCE_SIGNS
 from memories.language.text import has_han
@@ -16,6 +19,7 @@ from memories.recall.ranking import NEAR_BEST
 from memories.recall.relevance import (
     TURN,
     Asked,
+    Background,
     Features,
     Memory,
     background_of,
@@ -356,6 +360,45 @@ def test_the_background_knows_every_relation_and_half_precision_keeps_it() -> No
     rows = background.relations(background.centred(np.eye(384, dtype=np.float32)[:3], ["latin"] * 3, ["question"] * 3))
     assert np.allclose((rows**2).sum(axis=1), 1, atol=1e-4)
     assert background_of("a model nobody has fitted") is None
+
+
+def test_matrices_are_learned_that_turn_questions_towards_what_answers_them() -> None:
+    """In a space in which an answer lies in another direction than its question, always the same way round."""
+    lot = np.random.default_rng(5)
+    size, count = 12, 100
+    away = np.linalg.qr(lot.normal(size=(size, size)))[0]
+    questions = lot.normal(size=(count, size))
+    questions /= np.linalg.norm(questions, axis=1, keepdims=True)
+    answers = questions @ away
+    pairs = Pairs(
+        questions.astype(np.float32),
+        answers.astype(np.float32),
+        np.stack([questions, -answers]).astype(np.float32),
+        np.arange(count),
+    )
+    none = np.zeros(0, np.float32)
+    of_questions, of_statements = fit_maps(pairs, rounds=2_500)
+    background = Background({}, none, none, (), of_questions=of_questions, of_statements=of_statements)
+
+    def first(turned: np.ndarray, told: np.ndarray) -> float:
+        return float(np.mean(np.argmax(turned @ told.T, axis=1) == np.arange(count)))
+
+    assert first(pairs.questions, pairs.statements) < 0.1
+    turned, told = background.towards_answers(pairs.questions), background.as_answers(pairs.statements)
+    assert first(turned, told) > 0.9
+    assert np.allclose(np.linalg.norm(turned, axis=1), 1, atol=1e-5)
+
+
+def test_a_question_is_searched_some_way_towards_its_answers_and_a_text_that_is_no_answer_gains_nothing() -> None:
+    background = background_of("multilingual-e5-small-q4")
+    assert background is not None and background.of_questions is not None
+    mean = (background.means["latin turn"] + background.means["latin statement"]) / 2
+    question = background.means["latin question"] + np.eye(len(mean), dtype=np.float32)[3] * np.float32(0.4)
+    shift = background.shift(question, "latin", 0.3)
+    assert 0 < float(np.linalg.norm(shift.added)) < 0.3 * 2 * 0.4
+    assert float(np.dot(shift.added, mean)) == pytest.approx(shift.gained, abs=1e-5)
+    plain = replace(background, of_questions=None, of_statements=None)
+    assert plain.shift(question, "latin", 0.3).added == pytest.approx([0.0] * len(mean), abs=1e-5)
 
 
 def test_fitted_weights_tell_what_answers_and_how_sure_that_is() -> None:
