@@ -130,7 +130,7 @@ def _text(kind: str, content: Mapping[str, Any]) -> str:
         return str(content["text"])
     if kind == "post":
         if "content" not in content:  # a language around it
-            content = next(iter(content.values()))
+            content = next(iter(content.values()), {"content": []})
         lines = ["".join(_words(node) for node in line) for line in content["content"]]
         return "\n".join(filter(None, [content.get("title") or "", *lines]))
     caption = next((content[name] for name in _CAPTIONS if isinstance(content.get(name), str)), "")

@@ -56,7 +56,7 @@ def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Itera
         else:
             words = "\n".join(str(part.get("text") or "") for part in content if part.get("type") == "text").strip()
         calls = message.get("tool_calls") or ()
-        sent = [words for call in calls if (words := _letta_sent(call))]
+        sent = list(filter(None, map(_letta_sent, calls)))
         if role == "user" and (packed := _letta_packed(words)):
             yield Message(True, packed, at)
         elif role == "assistant" and (sent or (words and not calls)):

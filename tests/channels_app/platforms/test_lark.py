@@ -210,6 +210,10 @@ def test_what_is_no_text_stands_as_a_placeholder_with_its_caption(
     assert one(server.send(kind, content, ANN, mentions=mentions)).text == text
 
 
+def test_a_post_without_words_is_nothing_and_is_acknowledged(server: FakeLark) -> None:
+    assert read(server.send("post", {}, ANN), ACCOUNT) == []
+
+
 def test_mentions_are_names_and_that_of_the_bot_is_taken_out(server: FakeLark) -> None:
     mentions = [
         {"key": "@_user_1", "id": {"open_id": "ou_bot"}, "name": "Mem"},
