@@ -464,3 +464,4 @@ class Migration(migrations.Migration):
         ),
         _sql.run(SQL / "connections.sql"),
     ]
+    operations = _sql.new_tables(operations)

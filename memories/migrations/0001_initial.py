@@ -1495,3 +1495,4 @@ class Migration(migrations.Migration):
         _sql.run(SQL / "functions.sql"),
         _sql.run(SQL / "tables.sql"),
     ]
+    operations = _sql.new_tables(operations)

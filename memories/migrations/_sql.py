@@ -1,12 +1,16 @@
 """What Django's operations cannot say, in files of SQL beside the migrations."""
 
 import re
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
+from pgtrigger.migrations import AddTrigger
 
 
 def run(file: Path) -> migrations.RunSQL:
@@ -14,6 +18,50 @@ def run(file: Path) -> migrations.RunSQL:
     text = file.read_text()
     functions = re.findall(r"^CREATE FUNCTION (\w+)", text, re.MULTILINE)
     return migrations.RunSQL(text, f"DROP FUNCTION {', '.join(functions)}" if functions else migrations.RunSQL.noop)
+
+
+class NewTables(Operation):
+    """Tables that are made for the first time, and their triggers, of which Django works out the models once.
+
+    One by one, each renders again all models it is related to: of forty-five tables that takes six seconds of nine.
+    """
+
+    reduces_to_sql = True
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self.operations = operations
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        return type(self).__name__, [self.operations], {}
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        state.__dict__.pop("apps", None)  # what was rendered; it is made again where somebody asks for it
+        for operation in self.operations:
+            operation.state_forwards(app_label, state)
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        for operation in self.operations:
+            operation.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        for operation in reversed(self.operations):
+            # where a trigger is taken away its table is still there
+            operation.database_backwards(app_label, schema_editor, from_state, from_state)
+
+    def describe(self) -> str:
+        return "; ".join(operation.describe() for operation in self.operations)
+
+
+def new_tables(operations: Sequence[Operation]) -> list[Operation]:
+    """Operations of a first migration, with those that make tables and triggers together where they stand in a row."""
+    together: list[Operation] = []
+    for makes_tables, group in groupby(operations, lambda one: isinstance(one, migrations.CreateModel | AddTrigger)):
+        together += [NewTables(list(group))] if makes_tables else list(group)
+    return together
 
 
 class BuildIndex(AddIndexConcurrently):

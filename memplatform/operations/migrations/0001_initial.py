@@ -8,6 +8,8 @@ import pgvector.django.vector
 from django.conf import settings
 from django.db import migrations, models
 
+from memories.migrations import _sql
+
 
 class Migration(migrations.Migration):
 
@@ -204,3 +206,4 @@ class Migration(migrations.Migration):
             },
         ),
     ]
+    operations = _sql.new_tables(operations)
