@@ -63,6 +63,7 @@ from memories.recall.question import (
     asks_for_former,
     asks_what_came_before,
     date_ranges_of,
+    event_words,
     has_question_mark_or_word,
     is_remark,
     names_unknown,
@@ -308,6 +309,7 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Searc
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
         is_remark=is_remark(query.message),
+        asks_of_days=bool(ranges) and bool(event_words(query.message, ranges)),
         names_unknown=names_unknown(query.message, words),
     )
     return replace(search, parsed=parsed)

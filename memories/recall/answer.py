@@ -47,6 +47,9 @@ OTHERS_MOST = 0.15
 LEAD, LEAD_NEUTRAL, LEAD_MOST = 4.0, 0.186, 0.4
 #: What it takes away that a question names only what nobody here ever named.
 UNKNOWN_NAME = 0.15
+#: The relevance of the best below which what is there of a day is about something else than was asked, in scopes of up
+#: to so many entries: in longer conversations relevance says little.
+OF_ANOTHER_MATTER, RELEVANCE_TELLS = 0.2, 200
 FOUND, WEAK, NONE = "found", "weak", "none"
 CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
 SAME_QUESTION = 0.75  # share of what a turn tells that stands in the question
@@ -139,7 +142,15 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
         verdict = WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else NONE
     if any(item.similarity is None for item in usable[:BEST]):
         verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
+    if _is_of_another_matter(signs, parsed):
+        verdict = _worse(verdict, WEAK)
     return replace(signs, verdict=verdict, strength=strength)
+
+
+def _is_of_another_matter(signs: Answerability, parsed: ParsedQuery) -> bool:
+    """Whether there is something of the days a question names, and it is not what was asked of them."""
+    knows = signs.relevance is not None and signs.entries <= RELEVANCE_TELLS and not parsed.features
+    return signs.date and parsed.asks_of_days and knows and (signs.relevance or 0.0) < OF_ANOTHER_MATTER
 
 
 def _tells_by_date(ranked: Sequence[Ranked], ranges: Sequence[DateRange]) -> bool:

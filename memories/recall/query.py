@@ -278,6 +278,7 @@ class ParsedQuery:
     about_asker: bool = False  # the one who asks is asked about, and nobody else
     features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
     is_remark: bool = False  # it asks nothing: what bears on it hardly shares a word with it
+    asks_of_days: bool = False  # days are named, and something is asked of them besides what there was
     names_unknown: bool = False  # it names somebody or something, and none of that was ever named here
     newest_to: datetime | None = None  # the newest at this time come first, whatever they say
 

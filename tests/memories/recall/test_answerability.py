@@ -85,6 +85,20 @@ def test_a_day_counts_when_something_was_said_on_it() -> None:
     assert on_it.date and not after.date
 
 
+@pytest.mark.parametrize(
+    ("relevance", "entries", "asks_of_days", "expected"),
+    [(0.05, 70, True, "weak"), (0.4, 70, True, "found"), (0.05, 70, False, "found"), (0.05, 900, True, "found")],
+)
+def test_of_a_day_something_else_than_was_asked_is_a_weak_answer(
+    relevance: float, entries: int, asks_of_days: bool, expected: str
+) -> None:
+    """«What did I cook on May 5?», of a day on which a film was spoken of."""
+    parsed = replace(within(1), asks_of_days=asks_of_days)
+    of_day = item(0.9, date=1.0)
+    of_day.relevance = relevance
+    assert assess_all([of_day], [of_day], parsed, entries).verdict == expected
+
+
 def test_a_year_counts_where_not_all_was_said_in_it() -> None:
     in_it, before = item(0.3, date=1.0), item(0.3, date=0.0)
     assert assess_all([in_it, before], [in_it], within(365), 100).date
