@@ -154,14 +154,27 @@ def _flags(node: ast.Call) -> int:
     return reduce(or_, (int(getattr(re, name)) for name in named), 0)
 
 
-def pumped(pattern: re.Pattern[str], size: int) -> Iterator[str]:
-    """Texts of that many characters, each made to be read in as many ways as the pattern allows."""
+@dataclass(frozen=True)
+class Pumped:
+    """A text of any length: a beginning, a piece again and again, and an end."""
+
+    begin: str
+    again: str
+    end: str = ""
+
+    def of(self, size: int) -> str:
+        """The text with that many characters."""
+        middle = size - len(self.begin) - len(self.end)
+        return self.begin + (self.again * (middle // len(self.again) + 1))[:middle] + self.end
+
+
+def pumped(pattern: re.Pattern[str]) -> Iterator[Pumped]:
+    """Texts that can be read in as many ways as the pattern allows."""
     pieces = _pieces(_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
-    for piece in dict.fromkeys(piece for piece in pieces if piece):
-        yield (piece * (size // len(piece) + 1))[:size]
+    yield from (Pumped("", piece) for piece in dict.fromkeys(pieces) if piece)
     openings = list(dict.fromkeys(_openings(pieces)))
     for begin, again in openings[:: len(openings) // _OPENINGS + 1]:
-        yield begin + (again * (size // len(again) + 1))[: size - len(begin) - 1] + "\x00"
+        yield Pumped(begin, again, "\x00")
 
 
 def _openings(pieces: list[str]) -> Iterator[tuple[str, str]]:
@@ -176,10 +189,11 @@ def _pieces(parsed: Any) -> list[str]:
     """What each part of a pattern takes, and what each of its beginnings takes."""
     results: list[str] = []
     for nodes in _sequences(parsed):
-        for begin in range(len(nodes)):
-            for end in range(begin + 1, min(len(nodes), begin + 8) + 1):
-                results += _samples(nodes[begin:end])[:2]
-        results += _samples(nodes)
+        ways = [_ways(op, arg) for op, arg in nodes]
+        for begin in range(len(ways)):
+            for end in range(begin + 1, min(len(ways), begin + 8) + 1):
+                results += _joined(ways[begin:end])[:2]
+        results += _joined(ways)
     return results
 
 
@@ -207,9 +221,12 @@ def _inside(op: Any, arg: Any) -> list[Any]:
 
 def _samples(nodes: list[Any]) -> list[str]:
     """A few texts a sequence takes."""
+    return _joined(_ways(op, arg) for op, arg in nodes)
+
+
+def _joined(parts: Iterable[list[str]]) -> list[str]:
     whole = [""]
-    for op, arg in nodes:
-        ways = _ways(op, arg)
+    for ways in parts:
         whole = [(begin + way) for begin in whole for way in ways][:_SAMPLES] if ways else whole
     return whole
 
@@ -222,7 +239,7 @@ def _ways(op: Any, arg: Any) -> list[str]:
     if op is sre.ANY:
         return ["a", " "]
     if op is sre.IN:
-        return _of_class(arg)
+        return _of_class(tuple(arg))
     if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
         least, most, inner = arg
         once = _samples(list(inner))[:2]
@@ -239,7 +256,8 @@ def _ways(op: Any, arg: Any) -> list[str]:
 _EXAMPLES = "a1 A_-.,;:!?/@\"'的一\n+=#<>"
 
 
-def _of_class(arg: list[Any]) -> list[str]:
+@cache
+def _of_class(arg: tuple[Any, ...]) -> list[str]:
     pattern = [char for char in _EXAMPLES if _takes(arg, char)]
     literal = [chr(value) for op, value in arg if op is sre.LITERAL]
     ranges = [chr(value[0]) for op, value in arg if op is sre.RANGE]
@@ -256,7 +274,7 @@ _CATEGORIES = {
 }
 
 
-def _takes(arg: list[Any], char: str) -> bool:
+def _takes(arg: tuple[Any, ...], char: str) -> bool:
     inverted = arg[0][0] is sre.NEGATE
     for op, value in arg:
         if (
