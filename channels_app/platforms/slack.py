@@ -456,7 +456,7 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 def _number(body: Mapping[str, Any], name: str) -> int:
     value = body.get(name)
-    if not isinstance(value, int) or not 0 <= value < 10**11:
+    if type(value) is not int or not 0 <= value < 10**11:  # true is an int, too
         raise NotReadable
     return value
 

@@ -335,13 +335,11 @@ def _hits(session: Session, words: str) -> list[Hit]:
         return []
     events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, content__icontains=words)
     newest = events.exclude(kind=EventKind.SUMMARY).order_by("-conversation", "-position")[:HITS]
-    hits = []
+    hits, pattern = [], re.compile(re.escape(words), re.IGNORECASE)
     for event in newest:
         content = event.handed_out().content
-        place = content.lower().find(words.lower())
-        if place >= 0:  # not where what was found is a secret that is not shown
-            begin = max(place - _AROUND, 0)
-            end = place + len(words) + _AROUND
+        if match := pattern.search(content):  # not where what was found is a secret that is not shown
+            begin, end = max(match.start() - _AROUND, 0), match.end() + _AROUND
             excerpt = ("… " if begin else "") + content[begin:end] + (" …" if end < len(content) else "")
             hits.append(Hit(excerpt, event.at, message_url(session, event)))
     return hits

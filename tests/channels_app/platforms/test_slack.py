@@ -370,6 +370,7 @@ def test_a_replay_within_five_minutes_changes_nothing(connection: Connection) ->
      json.dumps(fake.wrapped({"type": "message", "channel": "C1", "user": "U1", "ts": "x"})),
      json.dumps(fake.wrapped({"type": "message", "channel": {"id": 1}, "ts": "1.000001"})),
      json.dumps(fake.wrapped({"type": "message", "subtype": "message_deleted", "channel": "C"})),
+     json.dumps(fake.wrapped({"type": "member_joined_channel", "channel": "C1", "user": "U1"}) | {"event_time": True}),
      urlencode({"payload": "{"}), urlencode({"payload": "[" * 100_000}), urlencode({"command": "/memory"}),
      "&".join(f"a{n}=1" for n in range(1000)),
      urlencode({"payload": '{"type": "block_actions", "actions": [{"value": "x"}]}'})],

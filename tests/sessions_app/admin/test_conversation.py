@@ -226,6 +226,14 @@ def test_words_are_found_in_all_conversations_and_lead_to_their_message(talk: Ta
     assert page(alice, session).context["talk"].hits == []
 
 
+def test_what_surrounds_a_word_is_cut_where_it_stands(talk: Talk, alice: Client) -> None:
+    """Of some letters two are made where they become small: İ."""
+    talk.say("İ" * 100 + " my dog Biscuit " + "x" * 200, at=NOW)
+    hit = page(alice, Session.objects.get(), words="biscuit").context["talk"].hits[0]
+    begin, end = hit.excerpt.split("Biscuit")
+    assert begin.startswith("… İ") and len(begin) - 2 == len(end) - 2
+
+
 def test_a_secret_that_is_not_shown_is_not_found_by_its_words(talk: Talk, alice: Client) -> None:
     talk.say("The gate opens with rosebud", at=NOW)
     session = Session.objects.get()
