@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-import rjieba
 from django.db import connection, models
 from django.db.models import Min, Q, QuerySet
 
 from memories.choices import ChangeState, LinkKind, Operation, SkipReason
 from memories.entries.fields import FIELDS, REVERTIBLE, SLOT_FIELD, Use, read_columns
 from memories.exceptions import VersionNotFound
-from memories.language.text import COMPATIBLE_HAN, HAN, KANA, RARE_HAN
+from memories.language.text import COMPATIBLE_HAN, HAN, KANA, RARE_HAN, cut
 from memories.language.word_lists import source
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, RecallTrace, Scope, Slot, Suppression
 from memories.models.state import MARKS
@@ -471,7 +470,7 @@ def _pieces(text: str) -> list[str]:
             pieces.append(part)
             continue
         for piece in _PIECE.findall(part):
-            pieces.extend(rjieba.cut(piece) if piece[0] >= "\u3040" else [piece])
+            pieces.extend(cut(piece) if piece[0] >= "\u3040" else [piece])
     return pieces
 
 

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import partial
 
 from memories.language.amounts import amounts_in, implied, numeral
-from memories.language.word_lists import source, words
+from memories.language.word_lists import deferred, source, words
 
 #: The first day and the day after the last.
 Stretch = tuple[date, date]
@@ -90,10 +90,10 @@ _IN_MONTH = r"(?:(?P<part>early|beginning of|start of|mid|middle of|late|end of)
 
 
 #: A year in Chinese digits, before it is written in others.
-_CHINESE_YEAR = re.compile(r"[一二][〇零一二三四五六七八九]{3}(?=\s*年)")
+_CHINESE_YEAR = deferred(r"[一二][〇零一二三四五六七八九]{3}(?=\s*年)")
 #: Dates of the calendar, the most exact first.
 _ABSOLUTE = [
-    re.compile(pattern, re.IGNORECASE)
+    deferred(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_YEAR}[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b",
         rf"\b{_YEAR}[-/.](?P<month>0\d|1[0-2]|[1-9])(?!\d)",
@@ -117,7 +117,7 @@ _ABSOLUTE = [
 # -- from the words of a date to its days
 
 _ONE_DAY = timedelta(days=1)
-_COUNTED_BACK = re.compile(r"(?:\b(?:ago|back|earlier)|前)$", re.IGNORECASE)
+_COUNTED_BACK = deferred(r"(?:\b(?:ago|back|earlier)|前)$", re.IGNORECASE)
 _DAYS = {"day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.44, "year": 365.25}
 #: The last N units reach back so many days: months and years at their longest.
 _LONGEST = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
@@ -355,7 +355,7 @@ def _monday(day: date) -> date:
 
 #: Times counted from the day of the question, with how they are reckoned.
 _RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
-    (reckoned, re.compile(pattern, re.IGNORECASE))
+    (reckoned, deferred(pattern, re.IGNORECASE))
     for reckoned, pattern in (
         (_ago, rf"\b(?:about |around |roughly )?{_COUNT}\s+{_UNIT}\s+(?:ago|back|earlier)\b"),
         (_ago, rf"(?:大约|大約|大概)?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}[之以]?前"),
@@ -406,34 +406,34 @@ _CHINESE_WEEKDAY = source("calendar", "zh_weekday")
 _ANY_COUNT = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[一二两兩三四五六七八九十半]{1,3})"
 #: So many days from the day of the text.
 _DAYS_OFF = (
-    (re.compile(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
-    (re.compile(r"(?<!day after )\btomorrow\b|明[天早晚日]", re.I), 1),
-    (re.compile(r"\bday after tomorrow\b|(?<!大)[后後]天", re.I), 2),
-    (re.compile(r"大[后後]天"), 3),
-    (re.compile(r"(?<!day before )\byesterday\b|\blast night\b|昨[天晚日夜]", re.I), -1),
-    (re.compile(r"\bday before yesterday\b|(?<!大)前[天晚日]", re.I), -2),
-    (re.compile("大前[天晚]"), -3),
+    (deferred(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
+    (deferred(r"(?<!day after )\btomorrow\b|明[天早晚日]", re.I), 1),
+    (deferred(r"\bday after tomorrow\b|(?<!大)[后後]天", re.I), 2),
+    (deferred(r"大[后後]天"), 3),
+    (deferred(r"(?<!day before )\byesterday\b|\blast night\b|昨[天晚日夜]", re.I), -1),
+    (deferred(r"\bday before yesterday\b|(?<!大)前[天晚日]", re.I), -2),
+    (deferred("大前[天晚]"), -3),
 )
 _MONTHS_OFF = (
-    (re.compile(r"\bnext month\b|下个?月|下個月", re.I), 1),
-    (re.compile(r"\blast month\b|上个?月|上個月", re.I), -1),
-    (re.compile(r"\bthis month\b|这个?月|這個月|本月", re.I), 0),
+    (deferred(r"\bnext month\b|下个?月|下個月", re.I), 1),
+    (deferred(r"\blast month\b|上个?月|上個月", re.I), -1),
+    (deferred(r"\bthis month\b|这个?月|這個月|本月", re.I), 0),
 )
 _YEARS_OFF = (
-    (re.compile(r"\bnext (?:year|spring|summer|autumn|fall|winter)\b|明年", re.I), 1),
-    (re.compile("[后後]年"), 2),
-    (re.compile(r"\blast (?:year|spring|summer|autumn|fall|winter)\b|去年", re.I), -1),
-    (re.compile("前年"), -2),
-    (re.compile(r"\bthis (?:year|spring|summer|autumn|fall|winter)\b|今年", re.I), 0),
+    (deferred(r"\bnext (?:year|spring|summer|autumn|fall|winter)\b|明年", re.I), 1),
+    (deferred("[后後]年"), 2),
+    (deferred(r"\blast (?:year|spring|summer|autumn|fall|winter)\b|去年", re.I), -1),
+    (deferred("前年"), -2),
+    (deferred(r"\bthis (?:year|spring|summer|autumn|fall|winter)\b|今年", re.I), 0),
 )
-_AGO_IN_WORDS = re.compile(
+_AGO_IN_WORDS = deferred(
     rf"\b{_ANY_COUNT} (day|week|month|year)s? ago\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I
 )
-_IN_WORDS = re.compile(
+_IN_WORDS = deferred(
     rf"\bin {_ANY_COUNT} (day|week|month|year)s?\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]", re.I
 )
-_OF_NEXT_WEEK = re.compile(rf"\bnext ({'|'.join(_WEEKDAY_NAMES)})\b|下[个個]?{_ZH_WEEK}({_CHINESE_WEEKDAY})", re.I)
-_OF_SOME_WEEK = re.compile(
+_OF_NEXT_WEEK = deferred(rf"\bnext ({'|'.join(_WEEKDAY_NAMES)})\b|下[个個]?{_ZH_WEEK}({_CHINESE_WEEKDAY})", re.I)
+_OF_SOME_WEEK = deferred(
     rf"(?<!every )\b({'|'.join(_WEEKDAY_NAMES)})\b|(?<![上下每])(?<![上下每][个個]){_ZH_WEEK}({_CHINESE_WEEKDAY})",
     re.I,
 )

@@ -38,7 +38,7 @@ from memories.language.secret_forms import (
     fold,
 )
 from memories.language.text import KANA_TO_HAN
-from memories.language.word_lists import pattern, source, word_set, words
+from memories.language.word_lists import deferred, pattern, source, word_set, words
 
 #: Characters of a text that are looked at beside a word for a secret.
 _AFTER, _BEFORE = 110, 70
@@ -50,7 +50,7 @@ _KINDS = (
 _KINDS += (SecretKind.PASSWORD, SecretKind.CODE)
 #: One of these is part of every word for a secret.
 _STEMS = tuple(word.replace("_", " ") for word in words("confidential", "stems"))
-_NOUN = re.compile(
+_NOUN = deferred(
     rf"(?:(?<![A-Za-z])(?=[a-z0-9])|(?=[{KANA_TO_HAN}]))(?:"
     + "|".join(f"(?P<{kind}>{source('confidential', kind)})" for kind in _KINDS)
     + rf")(?:(?<=[{KANA_TO_HAN}])|(?![A-Za-z\d_]))",
@@ -58,30 +58,30 @@ _NOUN = re.compile(
 )
 #: No text that means something has so many words for secrets; one made to keep a turn busy has.
 _MOST_NOUNS = 8_000
-_BARE_CODE = re.compile(r"(?<![A-Za-z])codes?(?![A-Za-z])|代码|数字码", re.IGNORECASE)
-_ACCESS = re.compile(rf"(?<![A-Za-z])(?:{source('confidential', 'access')})(?![A-Za-z])|门|锁|开", re.IGNORECASE)
-_HARMLESS = re.compile(
+_BARE_CODE = deferred(r"(?<![A-Za-z])codes?(?![A-Za-z])|代码|数字码", re.IGNORECASE)
+_ACCESS = deferred(rf"(?<![A-Za-z])(?:{source('confidential', 'access')})(?![A-Za-z])|门|锁|开", re.IGNORECASE)
+_HARMLESS = deferred(
     rf"(?:{source('confidential', 'harmless')})[\s_-]*(?:codes?|numbers?|no\.?|\#|码|号|号码)?\s*$", re.IGNORECASE
 )
-_HARMLESS_WORD = re.compile(rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])", re.IGNORECASE)
-_BUSINESS = re.compile(source("confidential", "business"), re.IGNORECASE)
-_NO_PASSWORD = re.compile(source("confidential", "no_password"), re.IGNORECASE)
+_HARMLESS_WORD = deferred(rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])", re.IGNORECASE)
+_BUSINESS = deferred(source("confidential", "business"), re.IGNORECASE)
+_NO_PASSWORD = deferred(source("confidential", "no_password"), re.IGNORECASE)
 #: Where a sentence ends; a point within a value does not.
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_SENTENCE_END = deferred(r"[.!?;](?=\s|$)|[。！？；\n]")
 _LINK = pattern("confidential", "link", re.IGNORECASE)
-_CHANGED = re.compile(
+_CHANGED = deferred(
     r"(?:chang|updat|set|switch|reset|rotat|renam|chose|pick|made|mak|turn|mov|replac)\w{0,4}\b[^.!?\n]{0,50}$",
     re.IGNORECASE,
 )
-_TO = re.compile(r"(?<![A-Za-z])(?:to|into|as|with|by)(?![A-Za-z])", re.IGNORECASE)
-_LIST = re.compile(r"\s*(?:,|，|、|/|\band\b|\bor\b|和|或|及)\s*(?=[*#\w])", re.IGNORECASE)
+_TO = deferred(r"(?<![A-Za-z])(?:to|into|as|with|by)(?![A-Za-z])", re.IGNORECASE)
+_LIST = deferred(r"\s*(?:,|，|、|/|\band\b|\bor\b|和|或|及)\s*(?=[*#\w])", re.IGNORECASE)
 _OWNED = r"(?:(?:my|the|our|your|his|her|their|a|that|this)\s)?(?:[\w'-]{1,20}\s){0,2}"
-_IS_NOUN = re.compile(
+_IS_NOUN = deferred(
     rf"(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
-_FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d\d\s\d\d|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
+_DIGIT = deferred(r"\d")
+_FEW_DIGITS = deferred(r"\d[\d*#-]{2}|\d\d\s\d\d|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
 #: What has a lock that takes a number.
 _LOCKED = (
     r"(?:doors?|gates?|garage|alarm|safe|lock(?:er|s|box)?|padlock|key\s?(?:pad|box)|lock\s?box|intercom|buzzer|entrance"
@@ -100,50 +100,50 @@ _LOCKED = (
 )
 _LOCKED_CHINESE = r"(?:(?<![专部热冷澳厦])门(?![牌票店诊类户槛派])|锁(?!定|仓|屏壁)|保险[柜箱])"
 _USED = (
-    re.compile(
+    deferred(
         r"(?<![A-Za-z])(?:enter|punch(?:\s?in)?|key\s?in|type(?:\s?in)?|dial|press|use|input|put\s?in|buzz|hit|try|tap(?:\s?in)?)"
         rf"\s(?:the\s)?(?:code\s|digits\s|pin\s)?{_NUMBER_USED}(?![\w:/-]|\.\w)(?=[^.!?\n]{{0,40}}\b{_OPENED}\b)",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         rf"(?<![A-Za-z]){_OPENED}s?\b[^.!?\n\d/]{{0,50}}?(?:\b(?:with|using|by|code|pin|press|enter|dial|punch\sin|takes|wants)\b|:(?=\s[*#]?\d{{4}}))"
         rf"\s?(?:in\s)?(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         rf"(?<![A-Za-z]){_LOCKED}\b[^.!?\n/]{{0,90}}?\b(?:press|enter|dial|punch\sin|type|key\sin)(?:\sin)?\s"
         rf"(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         r"(?<![A-Za-z])(?:doors?|gate|garage|alarm|safe|lockers?|lock\s?box|key\s?box|padlock|intercom|key\s?pad|vault)(?:\s\w{1,12}){0,3}\s?"
         rf"(?:\bis|[:=-])\s?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         r"(?<![A-Za-z])(?:(?:bike|suit\s?case|luggage|trolley|pad|combination)\s?(?:lock|case)?|lock|lock\s?box|key\s?(?:safe|box))"
         r"(?:\s\w{1,12}){0,3}?(?:\s(?:is|opens\sat)|\s?[:=-]|\s?)\s?"
         r"(?P<value>\d{3,8}|\d{1,2}(?:[- ]\d{1,2}){2,7})(?![\w:/-]|\.\w|\s?(?:am|pm|km)\b)",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         rf"(?<![\w.:/-]){_NUMBER_USED}\s(?:(?:on\sthe\skey\s?pad|then)\s)?"
         r"(?:opens|unlocks|disarms|(?:gets|lets)\s(?:you|me|us|one|people)\s(?:in|into|through)|to\s(?:unlock|open|disarm|get\sin))\b",
         re.IGNORECASE,
     ),
-    re.compile(
+    deferred(
         r"(?<![A-Za-z])(?:safe|locker|padlock|lock|vault|combo|combination|dial|opens?|unlocks?)\b[^.!?\n\d/]{0,40}?"
         r"(?P<value>(?:(?:left|right|clockwise)\s(?:to\s)?)?\d{1,2}(?:\s(?:left|right))?"
         r"(?:(?:\s?[,-]\s?|\s(?:then|and)\s|\s)(?:then\s)?(?:(?:left|right|clockwise)\s(?:to\s)?)?\d{1,2}(?:\s(?:left|right))?){2,4})(?![\w:/.])",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:输入|按|键入|输|拨)\s?{_NUMBER_USED}\s?(?=[^。\n]{{0,12}}(?:门|锁|进|登录|开))"),
-    re.compile(
+    deferred(rf"(?:输入|按|键入|输|拨)\s?{_NUMBER_USED}\s?(?=[^。\n]{{0,12}}(?:门|锁|进|登录|开))"),
+    deferred(
         rf"(?:(?:{_LOCKED_CHINESE}|报警|警报|防盗|撤防)[^。\n\d]{{0,14}}(?:用|按|拨|输入?|是|:|(?:改|换|设)[成为]了?)"
         r"|(?:手机|电脑|平板)[^。\n\d]{0,12}(?:用|按|输入?|是|:)|(?:取钱|取款|支付|付款|转账)[^。\n\d]{0,12}(?:按|输入?))"
         rf"\s?{_NUMBER_USED}(?![A-Za-z\d_年月日点元号块个])"
     ),
-    re.compile(
+    deferred(
         r"(?P<value>(?:[左右]转?|[顺逆]时针(?:转)?)到?\s?\d{1,2}(?:[，,、\s]{0,2}(?:再|然后)?(?:往|向)?(?:[左右]转?|[顺逆]时针(?:转)?)到?\s?\d{1,2}){1,4})"
         r"(?![度\d米步])"
     ),
@@ -151,20 +151,20 @@ _USED = (
 _STRONG_WORD = r"(?P<value>(?=[!-~]{0,40}\d)(?![^\s@]{1,40}@[^\s@]{1,40}\.)[!-~]{6,60})"
 #: With what one gets into a network or an account.
 _LOGINS = (
-    re.compile(
+    deferred(
         r"(?<![A-Za-z])(?:log|sign|get)\s?(?:on|in)(?:to)?\b[^.!?\n]{0,30}?\s(?:with|using|by\styping)\s"
         rf"(?!(?:an?|my|the|your|our)\s)(?=[!-~]{{8}}|[!-~]{{1,8}}[!@#$%^&*]){_STRONG_WORD}",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:网络?|wi-?fi|热点|路由器?|登[录陆])[^。\n]{{0,40}}?(?:输入?|填)\s?{_STRONG_WORD}", re.IGNORECASE),
+    deferred(rf"(?:网络?|wi-?fi|热点|路由器?|登[录陆])[^。\n]{{0,40}}?(?:输入?|填)\s?{_STRONG_WORD}", re.IGNORECASE),
 )
 
 
 _LAST_NUMBER = (
-    re.compile(r"[*#+(]?\d(?:[ .()-]{0,2}[\dA-Za-z]){2,24}[*#]?$"),
-    re.compile(r"(?<![A-Za-z\d])[A-Z]{1,3}\d{5,12}$"),
+    deferred(r"[*#+(]?\d(?:[ .()-]{0,2}[\dA-Za-z]){2,24}[*#]?$"),
+    deferred(r"(?<![A-Za-z\d])[A-Z]{1,3}\d{5,12}$"),
 )
-_LAST_RUN = (re.compile(r"(?<![!-~\u00c0-\u017f])[!-~\u00c0-\u017f]{4,100}$"),)
+_LAST_RUN = (deferred(r"(?<![!-~\u00c0-\u017f])[!-~\u00c0-\u017f]{4,100}$"),)
 
 
 def by_use(folded: str) -> Iterator[Span]:
@@ -295,7 +295,7 @@ _WHICH_BEFORE = pattern("confidential", "which_before", re.IGNORECASE)
 _WHICH_AFTER = pattern("confidential", "which_after", re.IGNORECASE)
 _IS_WHAT = pattern("confidential", "is_what")
 _WHICH_CHARS = 40
-_VALUE_ALONE = re.compile(r"(?=[!-~]{0,200}\d)[!-~]{4,200}")
+_VALUE_ALONE = deferred(r"(?=[!-~]{0,200}\d)[!-~]{4,200}")
 
 
 def is_value_alone(question: str) -> bool:
@@ -406,24 +406,24 @@ _ARGUMENT_CHARS = 80
 _SECRET_WORDS = word_set("secrets", "names")
 _SECRET_PAIRS = frozenset(pair.replace("_", " ") for pair in words("secrets", "names_of_two_words"))
 _SECRET_CHINESE = words("secrets", "chinese_names")
-_PARTS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PARTS_OF_NAME = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMED = r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)"
 _FORMS = (
-    re.compile(r"-----BEGIN [A-Z ]*KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
-    re.compile(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
-    re.compile(r"(?<=\bbearer )[\w.~+/=-]+|(?<=\bbasic )[\w.~+/=-]{8,}", re.IGNORECASE),
-    re.compile(r"(?<![\w-])(?=[\w-]*+\.[\w-])[\w-]*?\beyJ[\w-]++\.[\w-]++\.[\w-]*+"),
-    re.compile(
+    deferred(r"-----BEGIN [A-Z ]*KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
+    deferred(r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"),
+    deferred(r"(?<=\bbearer )[\w.~+/=-]+|(?<=\bbasic )[\w.~+/=-]{8,}", re.IGNORECASE),
+    deferred(r"(?<![\w-])(?=[\w-]*+\.[\w-])[\w-]*?\beyJ[\w-]++\.[\w-]++\.[\w-]*+"),
+    deferred(
         r"\b(?:sk|pk|rk)[-_][\w-]{12,}|\bgh[a-z]_\w{16,}|\bxox[a-z]-[\w-]{8,}|\bAKIA[A-Z\d]{12,}|\bAIza[\w-]{20,}"
     ),
-    re.compile(r"\b[0-9a-f]{32,}\b", re.IGNORECASE),
-    re.compile(r"(?<![\w+=-])(?=[\w+=-]*[a-z])(?=[\w+=-]*[A-Z])(?=[\w+=-]*\d)[\w+=-]{24,}"),
+    deferred(r"\b[0-9a-f]{32,}\b", re.IGNORECASE),
+    deferred(r"(?<![\w+=-])(?=[\w+=-]*[a-z])(?=[\w+=-]*[A-Z])(?=[\w+=-]*\d)[\w+=-]{24,}"),
 )
 _PUNCTUATION = "'\"()[]{}<>.,:;!?"
 _SECRET_CHARS = 5
 #: What mixes letters and digits; days and times do not.
-_WITH_DIGIT_AND_LETTER = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)(?=[!-@\[-`{-~]*+[A-Za-z])[!-~]++")
-_AFTER_A_NAME = re.compile(
+_WITH_DIGIT_AND_LETTER = deferred(r"(?<![!-~])(?=[!-/:-~]*+\d)(?=[!-@\[-`{-~]*+[A-Za-z])[!-~]++")
+_AFTER_A_NAME = deferred(
     rf"(--?{_NAMED}(?:\s+|=)|\b{_NAMED}[\"']?\s*(?:[=:：]|\bis\b)\s*[\"']?|(?:密码|口令|密钥|令牌|验证码)\s*(?:是|为|[=:：])\s*)"
     r"[^\s\"',;，。；]+",
     re.IGNORECASE,

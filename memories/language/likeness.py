@@ -16,12 +16,10 @@ from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
 
-import rjieba
-
 from memories.language import text
 from memories.language.amounts import numeral
-from memories.language.text import HAN, NUMERALS, has_han
-from memories.language.word_lists import classes, groups, pattern, word_set, words
+from memories.language.text import HAN, NUMERALS, has_han, parts_of_speech
+from memories.language.word_lists import classes, deferred, groups, pattern, word_set, words
 
 
 def _english_groups() -> dict[str, str]:
@@ -76,23 +74,23 @@ _NO_FORMS = word_set("likeness", "no_forms")
 _STARTERS = word_set("likeness", "starters")
 _ADVERBS = word_set("likeness", "adverbs")
 _CHINESE_TIME = pattern("likeness", "chinese_time")
-_CHINESE_TIMES = re.compile(f"(?:{_CHINESE_TIME.pattern})+")
+_CHINESE_TIMES = deferred(f"(?:{_CHINESE_TIME.pattern})+")
 _TIMES = word_set("likeness", "times")
 _TIME_STARTERS = word_set("likeness", "time_starters")
 _HOURS = word_set("calendar", "numbers", "tens")
 _MOST_MOVED = 6
-_CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
+_CLAUSE = deferred("[^,.;:!?，。；：！？\n]+")
 #: 了 behind a verb, and not at the end.
-_DONE = re.compile(f"了(?=[{HAN}])(?![吗嗎吧呢啊])")
+_DONE = deferred(f"了(?=[{HAN}])(?![吗嗎吧呢啊])")
 _MOST_COMPARED = 120  # words between the first difference and the last
 _OF_FOR = frozenset(("of", "for"))  # «a picture of Anna» is not «a picture for Anna»
 _NO_ADVERBS = word_set("likeness", "no_adverbs")
 _STRESSED_BY = word_set("likeness", "intensifies")
-_WEEK = re.compile("星期|礼拜")
+_WEEK = deferred("星期|礼拜")
 _CUT_CHARS, _MOST_CUT = 3, 8
 _ALTERNATIVES = "|".join(sorted({*_CHINESE_GROUPS, *_LIGHT_CHINESE, *_STRESSED_BY}, key=len, reverse=True))
-_LISTED_WORD = re.compile(_ALTERNATIVES)
-_LISTED_WORDS = re.compile(f"(?:{_ALTERNATIVES})+")
+_LISTED_WORD = deferred(_ALTERNATIVES)
+_LISTED_WORDS = deferred(f"(?:{_ALTERNATIVES})+")
 _ASKING = word_set("likeness", "before_a_question")
 _MOST_ADDED = 2  # words of a fuller text
 _STRESSING = word_set("likeness", "stressing")
@@ -275,10 +273,10 @@ def _may_move(part: list[str], over: list[str], names: frozenset[str], *, whole:
 
 @lru_cache(maxsize=1_024)
 def _is_time(word: str) -> bool:
-    return has_han(word) and (_CHINESE_TIME.fullmatch(word) is not None or rjieba.tag(word)[0][1] == "t")
+    return has_han(word) and (_CHINESE_TIME.fullmatch(word) is not None or parts_of_speech(word)[0][1] == "t")
 
 
-_NUMBER = re.compile(r"\d")
+_NUMBER = deferred(r"\d")
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
 _EDGE = r"(?<![a-z\d](?=[a-z\d]))"
 _CHINESE_NUMERALS = frozenset(f"{NUMERALS}半")
@@ -292,11 +290,11 @@ _OPENING_WITH_YOU = word_set("likeness", "opening_with_you")
 _PREDICATES = word_set("likeness", "predicates")
 _NOT_LAST = word_set("likeness", "not_last")
 #: «Hello Kitty», «OK Computer»: names.
-_TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
+_TWO_CAPITALS = deferred(r"\W*[A-Z]\w* [A-Z]\w")
 #: Within a sentence: «Mark», «May», «Big Ben».
-_INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
+_INNER_CAPITAL = deferred(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 #: Elsewhere «using» is «with».
-_USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
+_USES = deferred(r"\b(am|are|is) using\b", re.IGNORECASE)
 
 
 def _date(match: re.Match[str]) -> str:
@@ -307,7 +305,7 @@ def _date(match: re.Match[str]) -> str:
 #: What is the same in full and in short: 九月份, 周五之前, 是一辆蓝色的车, and «the car's a Volvo», where nothing is
 #: anybody's; «2 till 3», «to Anna and to Bob», «I don't like any fish», «I like fish a lot».
 _LONGER = tuple(
-    (re.compile(longer, re.IGNORECASE), shorter)
+    (deferred(longer, re.IGNORECASE), shorter)
     for longer, shorter in (
         (f"(?<=[{NUMERALS}\\d]月)份", ""),
         (f"([{NUMERALS}\\d]{{1,3}})月([{NUMERALS}\\d]{{1,3}})[日号]", _date),
@@ -339,7 +337,7 @@ _BARE = {word.replace("'", ""): word for word in word_set("likeness", "contracte
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
 _AND = word_set("likeness", "and")
 #: «Building A» is not «a building».
-_LABEL = re.compile(r"[a-z\d] A\b")
+_LABEL = deferred(r"[a-z\d] A\b")
 
 TELLING_WORDS = word_set("likeness", "telling_english")
 TELLING_CHINESE = word_set("likeness", "telling_chinese")
@@ -560,7 +558,7 @@ def _within(words: list[str], alone: frozenset[str]) -> list[str]:
             is_courtesy = following not in _AFTER_NO_COURTESY
         elif phrase in _ASKING_FOR:
             is_predicate = following[:1] in _PREDICATES
-            is_courtesy = not (is_predicate or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
+            is_courtesy = not (is_predicate or parts_of_speech(following or "。")[0][1].startswith(("n", "r")))
         else:
             is_courtesy = phrase in alone or phrase in _OPENING_WITH_YOU
         if not is_courtesy:

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-import rjieba
-
 from memories.language import text
 from memories.language.sentences import begins_a_sentence
-from memories.language.text import HAN, MEASURE_WORDS, NUMERALS, has_han, simplified
-from memories.language.word_lists import source, word_set, words
+from memories.language.text import HAN, MEASURE_WORDS, NUMERALS, has_han, parts_of_speech, simplified
+from memories.language.word_lists import deferred, source, word_set, words
 
 LOOK_CHARS = 2_000  # of a text
 NAME_CHARS = 40
@@ -29,7 +27,7 @@ TRIGGER = (
     "[Cc]all|[Nn]ame|known as|a[.]?k[.]?a|go(es)? by|short for|[=＝]|就是|又名|也叫|叫|喊|稱呼|称呼"
     "|外号|外號|绰号|綽號|昵称|暱稱|小名|花名|英文名|名字"
 )
-_TRIGGER = re.compile(TRIGGER)
+_TRIGGER = deferred(TRIGGER)
 _SIMPLIFIED = simplified("names")
 _SURNAMES = frozenset("".join(words("names", "surnames")))
 _COMPOUND = tuple(words("names", "compound_surnames"))
@@ -38,39 +36,39 @@ FAMILIAR = word_set("names", "familiar")
 EN_NAME = r"([A-Z][\w'’-]*\w(?: [A-Z][\w'’-]*\w){0,2})"
 _EN_ONE = r"([A-Z][\w’'-]*\w)"
 _OF_ONESELF = [
-    re.compile(rf"\b[Cc]alls? me {_EN_ONE}"),
-    re.compile(rf"\b[Mm]y (?:full |first |real |nick ?|user)?name(?:['’]s| is) {EN_NAME}"),
-    re.compile(rf"\bI(?:['’]m| am) (?:called|named|known as) {EN_NAME}"),
-    re.compile(rf"\bI (?:usually |also )?go by {_EN_ONE}"),
+    deferred(rf"\b[Cc]alls? me {_EN_ONE}"),
+    deferred(rf"\b[Mm]y (?:full |first |real |nick ?|user)?name(?:['’]s| is) {EN_NAME}"),
+    deferred(rf"\bI(?:['’]m| am) (?:called|named|known as) {EN_NAME}"),
+    deferred(rf"\bI (?:usually |also )?go by {_EN_ONE}"),
 ]
 #: Each pair: which group is the name that is learnt, which the other one.
 _OF_ANOTHER = [
     (
-        re.compile(
+        deferred(
             rf"(?<![A-Za-z]){EN_NAME},?"
             rf" (?:a\.?k\.?a\.?|also known as|also called|nicknamed|(?:who )?goes by) {_EN_ONE}"
         ),
         2,
         1,
     ),
-    (re.compile(rf"{_EN_ONE} is short for {_EN_ONE}"), 1, 2),
-    (re.compile(rf"{_EN_ONE}['’]s (?:nick ?name|pet name) is {_EN_ONE}"), 2, 1),
-    (re.compile(rf"\bcalls? {_EN_ONE} {_EN_ONE}"), 2, 1),
+    (deferred(rf"{_EN_ONE} is short for {_EN_ONE}"), 1, 2),
+    (deferred(rf"{_EN_ONE}['’]s (?:nick ?name|pet name) is {_EN_ONE}"), 2, 1),
+    (deferred(rf"\bcalls? {_EN_ONE} {_EN_ONE}"), 2, 1),
 ]
-_CALLED_SO = re.compile(rf"\bcalls? (?:her|him|them) {_EN_ONE}")
-_A_NAME = re.compile(EN_NAME)
+_CALLED_SO = deferred(rf"\bcalls? (?:her|him|them) {_EN_ONE}")
+_A_NAME = deferred(EN_NAME)
 ZH_NAME = rf"([{HAN}]{{2,12}}|[A-Z][\w'’-]*\w)"
 _SPOKEN_OF = "外号|绰号|昵称|小名|花名|英文名"
 _ZH_OF_ONESELF = [
-    re.compile(rf"(?:叫|喊|称呼)我(?:为|作|做)?{ZH_NAME}"),
-    re.compile(rf"我的?(?:名字|全名|本名|{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])\s*{ZH_NAME}"),
+    deferred(rf"(?:叫|喊|称呼)我(?:为|作|做)?{ZH_NAME}"),
+    deferred(rf"我的?(?:名字|全名|本名|{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])\s*{ZH_NAME}"),
 ]
-_ZH_MY_NAME = re.compile(rf"(?<![叫喊呼])我(?:就)?(?:名叫|叫做?)(?![他她它你您我了过着]){ZH_NAME}")
-_ZH_CALLED_SO = re.compile(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{ZH_NAME}")
-_ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{ZH_NAME}")
-_ZH_EQUAL = re.compile(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([{HAN}]{{2,6}})")
-_ZH_NICKNAME_OF = re.compile(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
-_TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
+_ZH_MY_NAME = deferred(rf"(?<![叫喊呼])我(?:就)?(?:名叫|叫做?)(?![他她它你您我了过着]){ZH_NAME}")
+_ZH_CALLED_SO = deferred(rf"(?:叫|喊|称呼)[他她](?:为|作|做)?{ZH_NAME}")
+_ZH_NICKNAME = deferred(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:是|叫做?|[:：])?\s*{ZH_NAME}")
+_ZH_EQUAL = deferred(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([{HAN}]{{2,6}})")
+_ZH_NICKNAME_OF = deferred(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
+_TAIL = deferred(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
 _NOT_CALLED = text.ENGLISH_STOPWORDS | word_set("names", "not_called")
 #: With these a sentence begins that begins with no name.
 _NO_NAMES = text.ENGLISH_STOPWORDS | word_set("names", "not_names")
@@ -103,9 +101,9 @@ def learn(content: str, speaker: str) -> dict[str, str]:
 
 #: «I'm Greta», «Greta here», 我是小李: may be anything («I'm Dutch»), so believed only where a name is looked for.
 _INTRODUCED = (
-    re.compile(rf"\b(?:I['’]?m|I am|[Tt]his is|[Ii]t['’]s) {_EN_ONE}(?=[,.!;)]|\s*$| (?:and|from|here|by)\b)"),
-    re.compile(rf"(?:^|[,.!] ){_EN_ONE} (?:here|speaking)\b"),
-    re.compile(rf"(?<![叫你您他她])(?:我是|这是|本人|在下)([{HAN}]{{2,4}}?)(?=[，。！,.!]|$)"),
+    deferred(rf"\b(?:I['’]?m|I am|[Tt]his is|[Ii]t['’]s) {_EN_ONE}(?=[,.!;)]|\s*$| (?:and|from|here|by)\b)"),
+    deferred(rf"(?:^|[,.!] ){_EN_ONE} (?:here|speaking)\b"),
+    deferred(rf"(?<![叫你您他她])(?:我是|这是|本人|在下)([{HAN}]{{2,4}}?)(?=[，。！,.!]|$)"),
 )
 
 
@@ -171,7 +169,7 @@ def nickname(rest: str) -> str:
         return clause
     if name := full_name(clause):
         return name
-    tagged = rjieba.tag(clause)
+    tagged = parts_of_speech(clause)
     is_name = 2 <= len(clause) <= 4 and all(tag.startswith(("n", "x", "i", "j")) for _, tag in tagged)
     return clause if is_name and clause not in _NO_NICKNAMES else ""
 
@@ -181,7 +179,7 @@ def full_name(rest: str) -> str:
     clause = _TAIL.sub("", rest)
     if not clause or clause[0].isascii():
         return clause
-    words = rjieba.tag(clause)
+    words = parts_of_speech(clause)
     first, tag = words[0]
     if first in FAMILIAR and len(words) > 1 and len(words[1][0]) == 1:
         return first + words[1][0]
@@ -194,7 +192,7 @@ def full_name(rest: str) -> str:
 
 def person_at_end(content: str) -> str:
     """The person a text ends with: «昨天王小明» ends with 王小明."""
-    words = rjieba.tag(content[-12:])
+    words = parts_of_speech(content[-12:])
     if not words:
         return ""
     last, tag = words[-1]
@@ -209,7 +207,7 @@ def person_at_end(content: str) -> str:
 
 def _last_person(content: str) -> str:
     """The person who was spoken of last."""
-    tagged = rjieba.tag(content[-60:])
+    tagged = parts_of_speech(content[-60:])
     people = [word for word, tag in tagged if tag.startswith("nr") and 2 <= len(word) <= 4]
     joined = [one + other for (one, _), (other, _) in pairwise(tagged) if is_person(one + other)]
     people = joined or people
@@ -222,7 +220,7 @@ def is_person(name: str) -> bool:
     plain = simplify(name)
     if not 2 <= len(plain) <= 4:
         return False
-    tagged = rjieba.tag(plain)
+    tagged = parts_of_speech(plain)
     if len(tagged) == 1 and not tagged[0][1].startswith("n"):
         return False  # a word like others: 高兴, 明天
     if plain[0] in FAMILIAR:
@@ -261,21 +259,21 @@ def words_of_name(name: str) -> str:
     return "".join(text.words(fold(name)))
 
 
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_COUNTED = re.compile(f"[{NUMERALS}半]+(?=[{MEASURE_WORDS}])|[{NUMERALS}]{{2,}}|第[一二三四五六七八九十百]+")
-_CHINESE_DATES = re.compile(
+_DIGITS = deferred(r"\d+(?:\.\d+)?")
+_THOUSANDS = deferred(r"(?<=\d),(?=\d{3}(?!\d))")
+_COUNTED = deferred(f"[{NUMERALS}半]+(?=[{MEASURE_WORDS}])|[{NUMERALS}]{{2,}}|第[一二三四五六七八九十百]+")
+_CHINESE_DATES = deferred(
     "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末"
     f"|(?:{source('calendar', 'zh_week')}){source('calendar', 'zh_weekday')}"
     "|早上|上午|中午|下午|晚上|凌晨|[春夏秋冬]天"
 )
 _COUNTING = word_set("entities", "counting")
 #: «Ann在上海» is a name beside Chinese, and no name of six characters.
-_WORD = re.compile(rf"[^\W\d_{text.CJK}](?:[^\W{text.CJK}]|['’-])*")
+_WORD = deferred(rf"[^\W\d_{text.CJK}](?:[^\W{text.CJK}]|['’-])*")
 _BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
 #: Addresses, paths and whatever else has a sign within: as it stands.
-_SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
-_QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
+_SIGNED = deferred(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
+_QUOTED = deferred(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
 #: What the segmenter calls names of people, places, companies and others.
 NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
 
@@ -302,6 +300,6 @@ def proper_names(content: str) -> set[str]:
             folded_names.add(spelling.casefold())
     folded_names.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
     if has_han(plain):
-        tagged = rjieba.tag(plain)
+        tagged = parts_of_speech(plain)
         folded_names.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
     return {text.bare(name) for name in folded_names}

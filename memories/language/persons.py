@@ -15,8 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import rjieba
-
 from memories.language import text
 from memories.language.amounts import DAYS_AND_MONTHS
 from memories.language.names import (
@@ -35,8 +33,8 @@ from memories.language.names import (
     simplify,
 )
 from memories.language.sentences import begins_a_sentence, is_question, spoken_sentences
-from memories.language.text import HAN, IDEOGRAPHS, PRONOUNS, has_han
-from memories.language.word_lists import classes, pattern, word_set, words
+from memories.language.text import HAN, IDEOGRAPHS, PRONOUNS, has_han, parts_of_speech
+from memories.language.word_lists import classes, deferred, pattern, word_set, words
 
 #: How a relation begins that is kept among nicknames. No nickname does.
 MY = "my "
@@ -51,19 +49,19 @@ _ATTRIBUTES = "|".join(words("relations", "attributes"))
 TRIGGER = f"([Mm]y|[Oo]ur|[Uu]ser['’]s) ([a-z]+ )?({_ENGLISH})|(我|我们|我們|我家|咱|俺|用户)(家|里)?的?({_CHINESE})"
 #: A Chinese name so long is no word like others.
 SURE_CHARS = 3
-_TRIGGER = re.compile(TRIGGER)
+_TRIGGER = deferred(TRIGGER)
 _MY_ENGLISH = rf"\b(?:[Mm]y|[Oo]ur|[Uu]ser['’]s) (?:(?:{_ATTRIBUTES}) )?({_ENGLISH})(?![\w-])"
 _MY_CHINESE = rf"(?:我|咱|俺|用户)(?:们|們)?(?:家里?)?的?({_CHINESE})(?![们們])"
 _CALLED = [
-    re.compile(
+    deferred(
         rf"{_MY_ENGLISH}(?:,? (?:who )?(?:is |was )?(?:called|named)|['’]s (?:first |full )?name is|,?) {EN_NAME}"
     ),
-    re.compile(rf"{_MY_ENGLISH}(?: is|:) {EN_NAME}(?=\s*(?:[.,;!)]|$|\band\b))"),
+    deferred(rf"{_MY_ENGLISH}(?: is|:) {EN_NAME}(?=\s*(?:[.,;!)]|$|\band\b))"),
 ]
-_IS = re.compile(rf"(?<![\w'’-]){EN_NAME} (?:is|was) {_MY_ENGLISH}(?!['’]s)")
-_CHINESE_CALLED = re.compile(rf"{_MY_CHINESE}(?:的名字)?就?(名叫|叫做?|是|[:：])?\s*(?![他她它你您我了过着]){ZH_NAME}")
-_CHINESE_IS = re.compile(rf"([{HAN}]{{2,6}}|(?<![\w'’-])[A-Z][\w'’-]*\w)就?是{_MY_CHINESE}(?!的)")
-_MENTIONED = re.compile(
+_IS = deferred(rf"(?<![\w'’-]){EN_NAME} (?:is|was) {_MY_ENGLISH}(?!['’]s)")
+_CHINESE_CALLED = deferred(rf"{_MY_CHINESE}(?:的名字)?就?(名叫|叫做?|是|[:：])?\s*(?![他她它你您我了过着]){ZH_NAME}")
+_CHINESE_IS = deferred(rf"([{HAN}]{{2,6}}|(?<![\w'’-])[A-Z][\w'’-]*\w)就?是{_MY_CHINESE}(?!的)")
+_MENTIONED = deferred(
     rf"\b(?:my|our) (?:(?:{_ATTRIBUTES}) )?({_ENGLISH})(?![\w-])"
     rf"|(?:(?:我|咱|俺)(?:们|們)?(?:家里?)?的?|(?:\A|(?<=[，。！？\s]))(?=[{HAN}]{{2}}))({_CHINESE})(?![们們])",
     re.IGNORECASE,
@@ -128,8 +126,8 @@ def without_relations(nicknames: Mapping[str, str]) -> dict[str, str]:
 SPEAKER = "speaker"
 #: How the speaker is called by whoever writes about them.
 _SPEAKER_WORDS = frozenset({SPEAKER, "user", "the user", "i", "me", "myself", "用户", "用戶", "我", "本人", "说话人"})
-_FIRST = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|i've|i'd|i'll|we're|we've)\b|[我咱俺]", re.IGNORECASE)
-_THE_USER = re.compile(r"\b(?:the )?user(?:'s)?\b|用户|用戶", re.IGNORECASE)
+_FIRST = deferred(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|i've|i'd|i'll|we're|we've)\b|[我咱俺]", re.IGNORECASE)
+_THE_USER = deferred(r"\b(?:the )?user(?:'s)?\b|用户|用戶", re.IGNORECASE)
 #: By every word for a relation its first one; a cat is no person.
 _PERSONS = {
     word: first
@@ -140,7 +138,7 @@ _WORDS = sorted(_PERSONS, key=len, reverse=True)
 _EN_KIN = "|".join(word.replace(" ", "[- ]") for word in _WORDS if not has_han(word))
 _ZH_KIN = "|".join(word for word in _WORDS if has_han(word) and len(word) > 1)
 #: A relation, and the word of possession before it, which does not speak of the speaker alone.
-_KIN = re.compile(
+_KIN = deferred(
     rf"\b(?:(?:my|our|the user's) (?:\w+ )?)?(?P<en>{_EN_KIN})(?:s|'s)?\b"
     rf"|(?:我|咱|俺|我们|咱们|用户|我家|咱家)?(?:家|的)?(?P<zh>{_ZH_KIN})"
     rf"|(?:我|咱|俺)(?:家|的)?(?P<short>[{HAN}])(?![{HAN}]{{0,3}}们)",
@@ -265,18 +263,18 @@ def _plain(content: str) -> str:
 
 
 _TO_THIRD = (
-    (re.compile(r"\bI(?:['’]m| am)\b"), "{name} is"),
-    (re.compile(r"\bI(?:['’]ve| have)\b"), "{name} has"),
-    (re.compile(r"\bI\b(?:['’](?:ll|d))?"), "{name}"),
-    (re.compile(r"\bmy\b", re.IGNORECASE), "{name}'s"),
-    (re.compile(r"[我俺](?![们們国國司])"), "{name}"),
+    (deferred(r"\bI(?:['’]m| am)\b"), "{name} is"),
+    (deferred(r"\bI(?:['’]ve| have)\b"), "{name} has"),
+    (deferred(r"\bI\b(?:['’](?:ll|d))?"), "{name}"),
+    (deferred(r"\bmy\b", re.IGNORECASE), "{name}'s"),
+    (deferred(r"[我俺](?![们們国國司])"), "{name}"),
 )
 _TO_FIRST = (
-    (re.compile(r"\byou(?:['’]re| are)\b", re.IGNORECASE), "I am"),
-    (re.compile(r"\byou(?:['’]ve| have)\b", re.IGNORECASE), "I have"),
-    (re.compile(r"\byou\b", re.IGNORECASE), "I"),
-    (re.compile(r"\byour\b", re.IGNORECASE), "my"),
-    (re.compile(r"[你您](?![们們])"), "我"),
+    (deferred(r"\byou(?:['’]re| are)\b", re.IGNORECASE), "I am"),
+    (deferred(r"\byou(?:['’]ve| have)\b", re.IGNORECASE), "I have"),
+    (deferred(r"\byou\b", re.IGNORECASE), "I"),
+    (deferred(r"\byour\b", re.IGNORECASE), "my"),
+    (deferred(r"[你您](?![们們])"), "我"),
 )
 
 
@@ -310,8 +308,8 @@ _PLACES = pattern("references", "places", re.IGNORECASE)
 _THINGS = pattern("references", "things", re.IGNORECASE)
 _NOT_TELLING = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS | word_set("references", "empty", "empty_chinese")
 _NO_TOPICS = _NO_NAMES | word_set("references", "empty")
-_CAPITAL = re.compile(r"\b[A-Z][\w-]*\w")
-_CAPITALS = re.compile(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
+_CAPITAL = deferred(r"\b[A-Z][\w-]*\w")
+_CAPITALS = deferred(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
 #: Behind a word that begins a sentence: it is somebody's name, most often.
 _ACTS = pattern("references", "acts")
 _BEFORE_PLACES = pattern("references", "before_places", re.IGNORECASE)
@@ -391,11 +389,11 @@ def _content_words(content: str) -> list[str]:
 
 
 def _may_be_noun(word: str) -> bool:
-    return not has_han(word) or rjieba.tag(word)[0][1].startswith(("n", "x", "i", "j", "l"))
+    return not has_han(word) or parts_of_speech(word)[0][1].startswith(("n", "x", "i", "j", "l"))
 
 
 def _tagged(content: str) -> list[tuple[str, str]]:
-    return rjieba.tag(content) if has_han(content) else []
+    return parts_of_speech(content) if has_han(content) else []
 
 
 def _is_chinese_person(word: str, tag: str) -> bool:

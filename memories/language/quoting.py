@@ -19,7 +19,7 @@ from memories.language.names import simplify
 from memories.language.sentences import spoken_sentences
 from memories.language.text import has_han, without_invisible
 from memories.language.turns import USER_LABEL, spoken_parts
-from memories.language.word_lists import pattern, word_set, words
+from memories.language.word_lists import deferred, pattern, word_set, words
 
 #: Of a longer text its beginning and its end are read.
 READ_CHARS = 6_000
@@ -28,7 +28,7 @@ _MACHINERY, _FETCHED = pattern("orders", "machinery"), pattern("orders", "fetche
 _OVERRIDE, _ORDER, _ORDER_CHINESE = (pattern("orders", name) for name in ("override", "order", "order_chinese"))
 _ROLE, _BEHIND_A_LABEL = pattern("orders", "label"), pattern("orders", "behind_a_label")
 _SURE_NAMES = word_set("orders", "sure_names")
-_SPACES = re.compile(r"[ \t\u00a0\u3000]+")
+_SPACES = deferred(r"[ \t\u00a0\u3000]+")
 
 
 def suspicion_of(content: str, *, is_turn: bool = False) -> Suspicion:
@@ -93,14 +93,14 @@ NAME_CHARS = 32
 _IN_NAMES = "'\u2019.-_@&+"
 _LINE_BREAK = " \u23ce "  # ⏎
 _OPEN, _CLOSE = "\u201c", "\u201d"
-_ENDS_A_NAME = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029:\[\]{}<>|]")
-_ENDS_A_LABEL = re.compile("[\n\r:\uff1a]")
-_LINE_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_ENDS_A_NAME = deferred(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029:\[\]{}<>|]")
+_ENDS_A_LABEL = deferred("[\n\r:\uff1a]")
+_LINE_BREAKS = deferred("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _COLON = ":\u02d0\u02f8\u0589\u05c3\u0703\u0704\u1804\u205d\u2236\ua789\ufe13\ufe30\ufe55\uff1a"
 _BEGIN, _END = r"[\[\uff3b\u3010]", r"[\]\uff3d\u3011]"
 #: `<|im_start|>`, `<system>`, `</s>`, `<<SYS>>`, `[INST]`, `[/TOOL_CALLS]`, also in full width, and pictures, which are
 #: fetched as they are shown: broken by a space.
-_CONTROL_TOKEN = re.compile(
+_CONTROL_TOKEN = deferred(
     r"!(?=\[[^\]\n]{0,300}\]\s?[(\[])|[<\uff1c](?=[|\uff5c])|[|\uff5c](?=[>\uff1e])"
     r"|[<\uff1c](?=[/\uff0f]?[^\W\d][\w.:-]*(?:\s[^<>\uff1c\uff1e]{0,200})?[/\uff0f]?\s*[>\uff1e])"
     rf"|{_BEGIN}(?=[/\uff0f]?(?:[A-Z_\uff21-\uff3a\uff3f]{{2,}}|g?MASK|sop|(?i:inst|sys|system|user|assistant)){_END})"
@@ -111,14 +111,14 @@ _PATH = (
     rf"[^\]\[\s]{{1,200}}[{_COLON}]\d{{1,9}}|(?:memory|entries|daily_events|session_events|scopes)/[^\]\[\s]{{1,300}}"
 )
 #: What our own lines have in brackets: the day of a message, and the path at which it is to be read.
-_OUR_BRACKETS = re.compile(rf"{_BEGIN}\s{{0,8}}({_DAY}|{_PATH})\s{{0,8}}{_END}")
+_OUR_BRACKETS = deferred(rf"{_BEGIN}\s{{0,8}}({_DAY}|{_PATH})\s{{0,8}}{_END}")
 #: A word or a few before a colon, as a speaker is named; no figure or address goes on behind it.
-_LABEL = re.compile(
+_LABEL = deferred(
     rf"(?<![^\W_])(?P<name>[^\W_](?:[^\W_]|[\u0300-\u036f '’.\-_&#+|!$@]){{0,39}}?)"
     rf"(?P<gap>[\s\"'”»」)\]*_~`]{{0,4}})[{_COLON}](?![/\d])\s*"
 )
 #: Texts that begin as an item, a heading, a quotation or a place of ours does.
-_LIKE_AN_ITEM = re.compile(
+_LIKE_AN_ITEM = deferred(
     r"[\-*+>#(\[\uff08\u3010\u300c\u300e\u00ab\u2010-\u201f\u2022\u2023\u2043\u00b7]|\d+[.)\u3001]\s"
 )
 _ROLES = word_set("prompts", "roles")

@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 
 from memories.language.text import HAN, KANA_TO_HAN
-from memories.language.word_lists import groups, source
+from memories.language.word_lists import deferred, groups, source
 
 #: What stands in a text where a secret stood.
 MASKED = "[secret]"
@@ -76,19 +76,17 @@ class _Form:
 _FORMS = (
     _Form(
         ("-----begin",),
-        re.compile(
-            r"(?P<value>-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z ]{0,40}-----)?)"
-        ),
+        deferred(r"(?P<value>-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z ]{0,40}-----)?)"),
     ),
-    _Form(("://",), re.compile(r"://[^\s/:@]{0,60}:(?P<value>[^\s/@]{1,200})@"), SecretKind.PASSWORD),
-    _Form(("://",), re.compile(r"://(?P<value>(?=[\w.~-]{0,60}\d)[\w.~-]{12,200})@[\w-]")),
+    _Form(("://",), deferred(r"://[^\s/:@]{0,60}:(?P<value>[^\s/@]{1,200})@"), SecretKind.PASSWORD),
+    _Form(("://",), deferred(r"://(?P<value>(?=[\w.~-]{0,60}\d)[\w.~-]{12,200})@[\w-]")),
     _Form(
-        ("redis-cli",), re.compile(r"\bredis-cli\b[^\n]{0,80}?\s-a\s{1,3}(?P<value>[^\s\"']{3,})"), SecretKind.PASSWORD
+        ("redis-cli",), deferred(r"\bredis-cli\b[^\n]{0,80}?\s-a\s{1,3}(?P<value>[^\s\"']{3,})"), SecretKind.PASSWORD
     ),
-    _Form(("hooks.slack",), re.compile(r"https://hooks\.slack\.com/services/(?P<value>[\w/]{20,80})")),
+    _Form(("hooks.slack",), deferred(r"https://hooks\.slack\.com/services/(?P<value>[\w/]{20,80})")),
     _Form(
         ("?", "&"),
-        re.compile(
+        deferred(
             r"[?&](?:\w{0,20}(?:api_?key|token|secret|passw(?:or)?d|pwd|signature)|key|sig|auth)="
             r"(?P<value>(?=[^\s&]{0,60}\d)(?=[^\s&]{0,60}[A-Za-z])[^\s&#\"'<>]{8,})",
             re.IGNORECASE,
@@ -96,7 +94,7 @@ _FORMS = (
     ),
     _Form(
         ("authorization",),
-        re.compile(
+        deferred(
             r"\b(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:basic|bearer|token|apikey|digest|key"
             r"|negotiate|ntlm|oauth|hmac|signature|aws4-hmac-sha256)\s{1,3}(?P<value>[^\s\"',;]{6,})"
             r"|(?P<bare>(?=[!-~]{0,60}[\d=])[^\s\"',;]{6,}))",
@@ -105,30 +103,28 @@ _FORMS = (
     ),
     _Form(
         ("bearer", "basic"),
-        re.compile(r"\b(?:bearer|basic)\s{1,3}(?P<value>(?=[\w.~+/-]{0,80}[\d=])[\w.~+/-]{12,}={0,2})", re.IGNORECASE),
+        deferred(r"\b(?:bearer|basic)\s{1,3}(?P<value>(?=[\w.~+/-]{0,80}[\d=])[\w.~+/-]{12,}={0,2})", re.IGNORECASE),
     ),
     _Form(
         ("x-",),
-        re.compile(
+        deferred(
             r"\bx-[a-z-]{0,20}(?:key|token|secret|auth)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<value>[^\s\"',;]{6,})",
             re.IGNORECASE,
         ),
     ),
-    _Form(
-        ("cookie",), re.compile(r"\b(?:set-)?cookie:\s{0,3}(?P<value>[^\s=;]{1,60}=[^\n\"']{4,2000})", re.IGNORECASE)
-    ),
+    _Form(("cookie",), deferred(r"\b(?:set-)?cookie:\s{0,3}(?P<value>[^\s=;]{1,60}=[^\n\"']{4,2000})", re.IGNORECASE)),
     _Form(
         ("session", "sid=", "csrf"),
-        re.compile(
+        deferred(
             r"\b(?:session(?:_?id)?|sid|phpsessid|jsessionid|csrftoken|connect\.sid)=(?P<value>[\w%.+/-]{12,})",
             re.IGNORECASE,
         ),
     ),
-    _Form(("secret", "token", "key"), re.compile(_ASSIGNED.format(name=_SETTING), re.IGNORECASE)),
-    _Form(("pass", "pwd"), re.compile(_ASSIGNED.format(name=_LOGIN_SETTING), re.IGNORECASE), SecretKind.PASSWORD),
+    _Form(("secret", "token", "key"), deferred(_ASSIGNED.format(name=_SETTING), re.IGNORECASE)),
+    _Form(("pass", "pwd"), deferred(_ASSIGNED.format(name=_LOGIN_SETTING), re.IGNORECASE), SecretKind.PASSWORD),
     _Form(
         ("-p", "-t", "-s", "-a"),
-        re.compile(
+        deferred(
             r"(?<![\w-])--?(?:password|passwd|pass|pwd|token|secret|api-?key)[= ](?P<value>[^\s\"'-][^\s\"']{2,})",
             re.IGNORECASE,
         ),
@@ -136,12 +132,12 @@ _FORMS = (
     ),
     _Form(
         ("identified",),
-        re.compile(r"\bidentified\s{1,3}by\s{1,3}[\"'](?P<value>[^\"'\n]{3,100})[\"']", re.IGNORECASE),
+        deferred(r"\bidentified\s{1,3}by\s{1,3}[\"'](?P<value>[^\"'\n]{3,100})[\"']", re.IGNORECASE),
         SecretKind.PASSWORD,
     ),
     _Form(  # a user and a group, as `docker run` takes them, are numbers or the same name twice
         ("-u", "--user"),
-        re.compile(
+        deferred(
             r"(?<![\w-])(?:-u|--user)[= ]{1,3}[\"']?([^\s:\"'/]{1,60}):"
             r"(?!\d+(?:\s|$)|\1(?:\s|$))(?P<value>[^\s\"'/]{2,})"
         ),
@@ -149,40 +145,40 @@ _FORMS = (
     ),
     _Form(
         ("mysql", "maria", "sshpass"),
-        re.compile(r"\b(?:mysql|mysqldump|mariadb|sshpass)\b[^\n]{0,80}?\s-p\s?(?P<value>(?!\d+\b)[^\s\"'-]{4,})"),
+        deferred(r"\b(?:mysql|mysqldump|mariadb|sshpass)\b[^\n]{0,80}?\s-p\s?(?P<value>(?!\d+\b)[^\s\"'-]{4,})"),
         SecretKind.PASSWORD,
     ),
     _Form(
         ("login", "log-in", "cred", "账", "登录"),
-        re.compile(
+        deferred(
             r"(?:\blog-?in|\bcredentials?|\bcreds|账号密码|账密|登录信息)[^/\n]{0,40}?[: =][\w.@+-]{2,60}\s?/\s?"
             r"(?P<value>(?=[!-~]{0,60}[\d!@#$%^&*])[!-~]{5,})",
             re.IGNORECASE,
         ),
         SecretKind.PASSWORD,
     ),
-    _Form(("akia", "asia"), re.compile(r"(?<![A-Z\d])(?:AKIA|ASIA)[A-Z\d]{12,28}[\s:/|,]{1,3}(?P<value>[\w/+=]{30,})")),
+    _Form(("akia", "asia"), deferred(r"(?<![A-Z\d])(?:AKIA|ASIA)[A-Z\d]{12,28}[\s:/|,]{1,3}(?P<value>[\w/+=]{30,})")),
 )
 #: Forms of what is one long word.
-_LONG_WORD = re.compile(r"[\w.:/+=-]{14}")
+_LONG_WORD = deferred(r"[\w.:/+=-]{14}")
 _LONG_FORMS = (
-    re.compile(rf"(?<![\w-])(?P<value>{source('confidential', 'vendor_key')})"),
-    re.compile(r"(?<![\w-])(?P<value>eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"),
-    re.compile(r"(?<!\w)(?P<value>[5KL][1-9A-HJ-NP-Za-km-z]{50,51})(?!\w)"),
+    deferred(rf"(?<![\w-])(?P<value>{source('confidential', 'vendor_key')})"),
+    deferred(r"(?<![\w-])(?P<value>eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"),
+    deferred(r"(?<!\w)(?P<value>[5KL][1-9A-HJ-NP-Za-km-z]{50,51})(?!\w)"),
 )
 #: Without any other sign: long, and of all kinds of characters by turns.
-_RANDOM = re.compile(r"(?<![\w/+=.:@%?&-])[\w+/=-]{32,200}(?![\w/.:@-])")
-_TURN = re.compile(r"[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])")
+_RANDOM = deferred(r"(?<![\w/+=.:@%?&-])[\w+/=-]{32,200}(?![\w/.:@-])")
+_TURN = deferred(r"[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])")
 _RANDOM_TURNS, _RANDOM_DIGITS = 9, 3
 
 
 #: A Chinese word may stand right beside a number.
-_NUMBER = re.compile(r"(?<![A-Za-z\d_.,/#-])\d(?:[ -]?\d){11,20}[xX]?(?![A-Za-z\d_-]|[.,/]\d)")
-IBAN = re.compile(r"(?<![A-Za-z\d])[A-Z]{2}\d{2}(?: ?[A-Z\d]{2,4}){3,9}(?![A-Za-z\d])")
-_BRANDS = re.compile(
+_NUMBER = deferred(r"(?<![A-Za-z\d_.,/#-])\d(?:[ -]?\d){11,20}[xX]?(?![A-Za-z\d_-]|[.,/]\d)")
+IBAN = deferred(r"(?<![A-Za-z\d])[A-Z]{2}\d{2}(?: ?[A-Z\d]{2,4}){3,9}(?![A-Za-z\d])")
+_BRANDS = deferred(
     r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|62\d{14,17}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}"
 )
-SSN = re.compile(r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+SSN = deferred(r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
@@ -198,12 +194,12 @@ def _is_chinese_identity(number: str) -> bool:
     return 1900 <= born.year <= 2100 and "10X98765432"[total % 11] == number[-1].upper()
 
 
-_HARMLESS_BEFORE = re.compile(
+_HARMLESS_BEFORE = deferred(
     rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])[^.!?。\n]{{0,24}}$", re.IGNORECASE
 )
 #: Whose a key is, by how it begins.
 _VENDORS = {start: owner.split("_") for owner, *starts in groups("confidential", "vendors") for start in starts}
-_VENDOR = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _VENDORS), key=len, reverse=True))})")
+_VENDOR = deferred(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _VENDORS), key=len, reverse=True))})")
 
 
 def vendors_of(content: str) -> set[str]:
@@ -255,63 +251,63 @@ def is_harmless(folded: str, at: int) -> bool:
     return _HARMLESS_BEFORE.search(folded, max(0, at - 40), at) is not None
 
 
-_ABOUT = re.compile(rf"(?:{source('confidential', 'about')})", re.IGNORECASE)
-_ABOUT_CHINESE = re.compile(source("confidential", "about_chinese"))
-UNITS = re.compile(rf"\s?-?(?:{source('confidential', 'units')})(?![a-z])", re.IGNORECASE)
-_FILLERS = re.compile(f"(?:{source('confidential', 'filler')})*", re.IGNORECASE)
-_QUOTED = re.compile(r"([\"'`])([^\"'`\n]{3,90})\1")
-_RUN = re.compile(r"[!-~\u00c0-\u017f]{3,160}")
-_DIGITS = re.compile(r"[*#]?\d(?:[ .-]?\d){2,22}[*#]?(?![\w])|\d(?:[ -]\d){2,}")
-_MIXED_CODE = re.compile(r"[*#]?(?=[A-Za-z-]{0,12}\d)[A-Za-z\d]{3,12}(?:-[A-Za-z\d]{2,12}){0,7}[*#]?(?![\w])")
+_ABOUT = deferred(rf"(?:{source('confidential', 'about')})", re.IGNORECASE)
+_ABOUT_CHINESE = deferred(source("confidential", "about_chinese"))
+UNITS = deferred(rf"\s?-?(?:{source('confidential', 'units')})(?![a-z])", re.IGNORECASE)
+_FILLERS = deferred(f"(?:{source('confidential', 'filler')})*", re.IGNORECASE)
+_QUOTED = deferred(r"([\"'`])([^\"'`\n]{3,90})\1")
+_RUN = deferred(r"[!-~\u00c0-\u017f]{3,160}")
+_DIGITS = deferred(r"[*#]?\d(?:[ .-]?\d){2,22}[*#]?(?![\w])|\d(?:[ -]\d){2,}")
+_MIXED_CODE = deferred(r"[*#]?(?=[A-Za-z-]{0,12}\d)[A-Za-z\d]{3,12}(?:-[A-Za-z\d]{2,12}){0,7}[*#]?(?![\w])")
 _DIGIT_WORD = f"(?:{source('confidential', 'digit_word')})"
-_SPOKEN = re.compile(
+_SPOKEN = deferred(
     rf"{_DIGIT_WORD}(?:[\s,-]{{1,2}}{_DIGIT_WORD}){{2,15}}\b|[零〇一二三四五六七八九幺两壹贰叁肆伍陆柒捌玖]{{4,20}}",
     re.IGNORECASE,
 )
-_HAN = re.compile(rf"[{HAN}]{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
-_HAN_AND_DIGITS = re.compile(rf"[{HAN}]{{1,8}}[A-Za-z]{{0,12}}\d{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
-_WORDS = re.compile(r"[a-z]{2,12}+(?:(?:,\s?|\s-\s|\s|\d{1,2}[.)]\s?){1,3}+[a-z]{2,12}+){2,29}+", re.IGNORECASE)
-_HAN_GROUPS = re.compile(
+_HAN = deferred(rf"[{HAN}]{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
+_HAN_AND_DIGITS = deferred(rf"[{HAN}]{{1,8}}[A-Za-z]{{0,12}}\d{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
+_WORDS = deferred(r"[a-z]{2,12}+(?:(?:,\s?|\s-\s|\s|\d{1,2}[.)]\s?){1,3}+[a-z]{2,12}+){2,29}+", re.IGNORECASE)
+_HAN_GROUPS = deferred(
     rf"[{HAN}](?:[\s,、]{{0,2}}[{HAN}]){{5,40}}|[a-z]{{3,8}}(?:[\s,、]{{1,2}}[a-z]{{3,8}}){{5,30}}", re.IGNORECASE
 )
-_IDENTIFIER = re.compile(r"(?=[A-Za-z -]{0,8}\d)[A-Za-z]{0,4}[ -]?\d(?:[ -]?[\dA-Za-z]){4,20}(?!\w)")
-_PHONE = re.compile(r"[+(]?\d(?:[ ().-]{0,2}\d){6,16}(?!\w)")
-_SORT_CODE = re.compile(r"\d{2}-\d{2}-\d{2}(?!\d)")
-_DAY = re.compile(
+_IDENTIFIER = deferred(r"(?=[A-Za-z -]{0,8}\d)[A-Za-z]{0,4}[ -]?\d(?:[ -]?[\dA-Za-z]){4,20}(?!\w)")
+_PHONE = deferred(r"[+(]?\d(?:[ ().-]{0,2}\d){6,16}(?!\w)")
+_SORT_CODE = deferred(r"\d{2}-\d{2}-\d{2}(?!\d)")
+_DAY = deferred(
     r"(?:19|20)\d{2}(?:[-/.]\d{1,2}(?:[-/.]\d{1,2})?)?$|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d{2}$|\d{1,2}:\d{2}",
     re.IGNORECASE,
 )
-_STRONG = re.compile(r"\d|[!@#$%^&*_+=~<>|\\]|[a-z][A-Z]")
-_PLAIN = re.compile(r"[A-Za-z\u00c0-\u017f][A-Za-z\u00c0-\u017f'-]{3,40}")
-_PLAIN_ENDS = re.compile(
+_STRONG = deferred(r"\d|[!@#$%^&*_+=~<>|\\]|[a-z][A-Z]")
+_PLAIN = deferred(r"[A-Za-z\u00c0-\u017f][A-Za-z\u00c0-\u017f'-]{3,40}")
+_PLAIN_ENDS = deferred(
     r"\s*(?:$|[.,;!?)\]\n\"'`，。；！？、）]|-\s|(?:and|but|for|so|on|at|in case|please|if|though|yours)\b"
     rf"|[{KANA_TO_HAN}])"
 )
-_INFLECTED = re.compile(r"(?:ed|ing|ly|able|ible|sensitive|n't)$")
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+$")
+_INFLECTED = deferred(r"(?:ed|ing|ly|able|ible|sensitive|n't)$")
+_MAIL = deferred(r"[\w.+-]+@[\w-]+\.[\w.]+$")
 _SEPARATORS = (":", ",", "=", "}")
 #: Signs of code that are in no key.
-_CALL = re.compile(r"[()\[\]{}<>]")
-_PLAIN_FILE = re.compile(r"\.(?:pem|json|ya?ml|txt|pub|env|key|crt|md|py|js|com|io|org)$")
-_LICENSE = re.compile(r"[A-Z\d]{3,8}(?:-[A-Z\d]{3,8}){2,8}")
-_DIGIT, _SMALL, _CAPITAL = re.compile(r"\d"), re.compile("[a-z]"), re.compile("[A-Z]")
+_CALL = deferred(r"[()\[\]{}<>]")
+_PLAIN_FILE = deferred(r"\.(?:pem|json|ya?ml|txt|pub|env|key|crt|md|py|js|com|io|org)$")
+_LICENSE = deferred(r"[A-Z\d]{3,8}(?:-[A-Z\d]{3,8}){2,8}")
+_DIGIT, _SMALL, _CAPITAL = deferred(r"\d"), deferred("[a-z]"), deferred("[A-Z]")
 _BARE_KEY = ("secret", "token", "bearer", "cookie", "key")
 
 
-_NEAR = re.compile(r"(?<![A-Za-z\d])(?=[!-~]{0,20}\d)[!-~]{4}")
+_NEAR = deferred(r"(?<![A-Za-z\d])(?=[!-~]{0,20}\d)[!-~]{4}")
 _NEAR_CHARS = 20
-_LONG_NUMBER = re.compile(r"(?<![\w.])\d(?:[ -]?\d){11,18}(?!\w)")
-_ACCOUNT_NUMBER = re.compile(r"\d(?:[ -]?\d){5,20}(?!\w)")
-_BASE32 = re.compile(
+_LONG_NUMBER = deferred(r"(?<![\w.])\d(?:[ -]?\d){11,18}(?!\w)")
+_ACCOUNT_NUMBER = deferred(r"\d(?:[ -]?\d){5,20}(?!\w)")
+_BASE32 = deferred(
     r"(?:[A-Z2-7]{4}[ -]){3,12}[A-Z2-7]{1,8}(?!\w)|[A-Z2-7]{16,64}(?!\w)"
     r"|(?:[a-z2-7]{4} ){3,12}(?=[a-z]{0,3}[2-7])[a-z2-7]{4}\b"
 )
-_LONG_IDENTIFIER = re.compile(r"(?<![\w.])(?:\d{17}[\dXx]|\d{3}-\d{2}-\d{4}|[A-Z]{1,2}\d{6,9}[A-Z]?|\d{9})(?![\w-])")
-_LONG_PHONE = re.compile(
+_LONG_IDENTIFIER = deferred(r"(?<![\w.])(?:\d{17}[\dXx]|\d{3}-\d{2}-\d{4}|[A-Z]{1,2}\d{6,9}[A-Z]?|\d{9})(?![\w-])")
+_LONG_PHONE = deferred(
     r"(?<![\w.])(?:1[3-9]\d[ -]?\d{4}[ -]?\d{4}"
     r"|\+\d{1,3}[ -]?(?:\(?\d{2,5}\)?[ -]?){2,5}\d{2,5}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4})(?!\w)"
 )
-_LONG_KEY = re.compile(r"(?<![!-~])(?=[!-~]{0,60}\d)(?=[!-~]{0,60}[A-Za-z])(?![!-~]{0,12}://)[\w+/=.-]{20,200}(?![\w])")
+_LONG_KEY = deferred(r"(?<![!-~])(?=[!-~]{0,60}\d)(?=[!-~]{0,60}[A-Za-z])(?![!-~]{0,12}://)[\w+/=.-]{20,200}(?![\w])")
 #: What a number of a kind looks like, where a word for it stands before.
 _NUMBER_FORMS = {
     SecretKind.CARD: (_LONG_NUMBER,),

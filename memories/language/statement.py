@@ -15,7 +15,7 @@ from memories.language import subjects, text
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import spoken_sentences
 from memories.language.text import HAN, begins_with_han, has_han
-from memories.language.word_lists import pattern, source, word_set, words
+from memories.language.word_lists import deferred, pattern, source, word_set, words
 
 #: Statements that are kept: texts, their sentences and their clauses.
 KEPT = 8_192
@@ -27,10 +27,10 @@ _NEW_FACT = pattern("statement", "changed_fact")
 _DENIAL = pattern("statement", "denial")
 _NOW = pattern("statement", "now")
 _JUST = pattern("statement", "just")
-_LAST_MARK = re.compile(r"[,，;；。.!！]?$")
+_LAST_MARK = deferred(r"[,，;；。.!！]?$")
 
 # -- as `outdates` reads it
-_CLAUSE = re.compile(r"\s*(?:[,.;!?，。；！？\n]+|\band\b|\bbut\b|\bso\b)\s*", re.IGNORECASE)
+_CLAUSE = deferred(r"\s*(?:[,.;!?，。；！？\n]+|\band\b|\bbut\b|\bso\b)\s*", re.IGNORECASE)
 _NO_NEWS = pattern("statement", "unsure_news")
 _AWAY = pattern("statement", "away")
 _BESIDE = pattern("statement", "beside_news")
@@ -42,8 +42,8 @@ _NEW_TOOL = pattern("statement", "new_tool")
 _AT_HOME = pattern("statement", "at_home")
 _AT_WORK = pattern("statement", "at_work")
 _WITH_TOOL = pattern("statement", "with_tool")
-_WHO_FIRST = re.compile(r"^(?P<who>(?:the user|user|my \w+(?:'s \w+)?|our \w+|(?:the )?[\w-]+?'s \w+|[\w-]+))\s+(?=\S)")
-_CHINESE_WHO = re.compile(
+_WHO_FIRST = deferred(r"^(?P<who>(?:the user|user|my \w+(?:'s \w+)?|our \w+|(?:the )?[\w-]+?'s \w+|[\w-]+))\s+(?=\S)")
+_CHINESE_WHO = deferred(
     rf"^(?P<who>(?:用户|本人)?[{HAN}]{{0,6}}?)(?:的?(?:家|公司))?(?={source('statement', 'chinese_predicate')})"
 )
 _NOBODY = word_set("statement", "nobody")
@@ -57,8 +57,8 @@ _CHANGED = pattern("statement", "changed_correction", re.IGNORECASE)
 _EVENT = pattern("statement", "event", re.IGNORECASE)
 _GONE = pattern("statement", "gone", re.IGNORECASE)
 _NEGATION = pattern("statement", "negation", re.IGNORECASE)
-_NOTE = re.compile(r"\A\W{0,8}+(?P<key>[^\s:：\[\]][^:：\n\[\]]{1,29}?)\s{0,3}(?:[:：]|->|→)\s{0,3}\S")
-_CHINESE_VALUE = re.compile(
+_NOTE = deferred(r"\A\W{0,8}+(?P<key>[^\s:：\[\]][^:：\n\[\]]{1,29}?)\s{0,3}(?:[:：]|->|→)\s{0,3}\S")
+_CHINESE_VALUE = deferred(
     r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
 )
 _LIGHT = frozenset(map(text.stem, word_set("statement", "light_correction")))
@@ -77,7 +77,7 @@ class Relation:
 _RELATIONS = tuple(
     Relation(
         name,
-        re.compile(
+        deferred(
             rf"^(?P<who>.*?) (?:{source('statement', f'{name}_english')}) (?P<what>.+)$"
             rf"|^{source('statement', f'{name}_chinese')}$"
         ),

@@ -8,11 +8,9 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-import rjieba
-
 from memories.language import text
 from memories.language.names import NAME_TAGS
-from memories.language.text import has_han
+from memories.language.text import has_han, parts_of_speech
 from memories.language.word_lists import pattern, word_set
 
 _VERBS = word_set("subjects", "verbs")
@@ -48,7 +46,7 @@ def tells_apart(statement: str) -> frozenset[str]:
             return frozenset(labels)
         clause = clause[key.end() :]
     if has_han(clause):
-        tagged = rjieba.tag(clause)
+        tagged = parts_of_speech(clause)
         end = next((n for n, (_word, tag) in enumerate(tagged) if n and tag in _PREDICATES), len(tagged))
         subject = "".join(word for word, _tag in tagged[:end])
         # whether a whole subject is a name the segmenter guesses, now so, now so; before 的 it is a name, of an owner

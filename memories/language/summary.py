@@ -12,12 +12,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-import rjieba
-
 from memories.language import text
 from memories.language.names import NAME_TAGS
 from memories.language.sentences import is_pleasantry, is_question, sentences
-from memories.language.text import begins_with_han, has_han
+from memories.language.text import begins_with_han, has_han, parts_of_speech
 
 _ASSISTANT_SHARE = 0.5
 _QUESTION_SHARE = 0.5
@@ -76,7 +74,7 @@ def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *,
             share *= _QUESTION_SHARE
         substance = len(_NUMBER.findall(content)) + len(_CAPITAL.findall(content))
         if has_han(content):
-            substance += sum(tag in NAME_TAGS for _word, tag in rjieba.tag(content))
+            substance += sum(tag in NAME_TAGS for _word, tag in parts_of_speech(content))
         shares.append(share * (1 + _SUBSTANCE * min(substance, _SUBSTANCE_MOST)))
 
     def score(sentence: Sentence, covered: AbstractSet[int]) -> float:

@@ -12,11 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-import rjieba
 import snowballstemmer
 
 from memories.language import word_lists
-from memories.language.word_lists import word_set
+from memories.language.word_lists import deferred, word_set
 
 #: The ideographs of the first block: what keys and the names of folders may hold besides ASCII.
 PLAIN_HAN = "\u4e00-\u9fff"
@@ -40,7 +39,7 @@ NUMERALS = "零〇一二两兩三四五六七八九十百千万萬亿億"
 MEASURE_WORDS = "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折"
 #: The characters of Chinese pronouns.
 PRONOUNS = "我你您他她它们們"
-_HAN = re.compile(f"[{HAN}]")
+_HAN = deferred(f"[{HAN}]")
 
 
 def has_han(content: str) -> bool:
@@ -67,24 +66,24 @@ ELLIPSIS = " ... "
 DIMENSIONS = 1_000_000_000
 _PRIME = 999_999_937
 
-_RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}_]+(?:['’][a-z]+)?")
-_HALF_WORD = re.compile(rf"[^\W{CJK}_]{{2,}}")
-_CJK_CHAR = re.compile(rf"[{CJK}]")
-_BETWEEN_CJK = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
+_RUN = deferred(rf"[{CJK}]+|[^\W{CJK}_]+(?:['’][a-z]+)?")
+_HALF_WORD = deferred(rf"[^\W{CJK}_]{{2,}}")
+_CJK_CHAR = deferred(rf"[{CJK}]")
+_BETWEEN_CJK = deferred(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 #: What punctuation must not be lost of: signs, points and units of numbers, comparisons, C++ and C#, blood group A+,
 #: and a crossed-out answer.
-_MARK = re.compile(
+_MARK = deferred(
     r"(?:(?<![a-z\d])[-+~])?[$€£¥]?(?<!\d)\d+(?:[.:/~,-]\d+)*[%‰°$€£¥]?|(?<![a-z\d])[a-z](?:\+\+|#)"
     r"|(?<![a-z\d])[a-z]{1,2}[-+](?![a-z\d+-])|\*(?=/)|[<>=≤≥≠≈±×÷√→←↑↓]|&&|\|\||[👎❌✖🚫💔✗✘☐]"
 )
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 #: Codes and passwords, whose case and signs count: letters and digits together.
-_CODE = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[#$%^&*@!+=~\\_][a-z\d]+)*", re.IGNORECASE)
+_CODE = deferred(r"(?<![a-z\d])[a-z\d]+(?:[#$%^&*@!+=~\\_][a-z\d]+)*", re.IGNORECASE)
 #: Addresses, paths and names of files, whose signs count.
-_ADDRESS = re.compile(r"(?<![a-z\d])[a-z\d]+(?:[./@_\\][a-z\d]+)+")
-_PLAIN_CODE = re.compile(r"[A-Za-z]*|\d*|[A-Z]?[a-z\d]*|[A-Z\d]*")
-_SENTENCE = re.compile(r"[^.!?。！;；\n]+[.!?。！]*")
-_ASKING = re.compile(
+_ADDRESS = deferred(r"(?<![a-z\d])[a-z\d]+(?:[./@_\\][a-z\d]+)+")
+_PLAIN_CODE = deferred(r"[A-Za-z]*|\d*|[A-Z]?[a-z\d]*|[A-Z\d]*")
+_SENTENCE = deferred(r"[^.!?。！;；\n]+[.!?。！]*")
+_ASKING = deferred(
     r"\b(?:what|which|who|whom|whose|when|where|why|how)\b"
     r"|^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|am)\b"
     rf"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[{PLAIN_HAN}])[不没沒](?P=verb)"
@@ -97,15 +96,15 @@ _FILLERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
-_UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+_UNSTORABLE = deferred("[\\0\ud800-\udfff]")
 #: Joiners belong to emoji and to the scripts that need them; elsewhere they hide words, as others nobody sees.
 _JOINED = "\u0600-\u0dff\u1000-\u109f\u1780-\u17ff\u2190-\u22ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff"
-_INVISIBLE = re.compile(
+_INVISIBLE = deferred(
     "[\0-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
     f"|(?<![{_JOINED}])[\u200c\u200d]"
 )
-_LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
+_LABEL = deferred(r"^(?:User|Assistant): ", re.MULTILINE)
 
 
 class _English(threading.local):
@@ -212,11 +211,31 @@ def marks(text: str) -> list[str]:
     ]
 
 
+def cut(run: str) -> list[str]:
+    """The words of a Chinese text."""
+    import rjieba  # reading its dictionary takes a fifth of a second, and most commands read no Chinese
+
+    return rjieba.cut(run)
+
+
+def parts_of_speech(run: str) -> list[tuple[str, str]]:
+    """The words of a Chinese text, each with its part of speech as jieba names them."""
+    import rjieba
+
+    return rjieba.tag(run)
+
+
+def load() -> None:
+    """Compile all patterns and read the dictionary: once, before processes are forked that are to answer at once."""
+    word_lists.compile_all()
+    parts_of_speech("")
+
+
 def words(text: str) -> list[str]:
     """The words of a text in order, Chinese ones as segmented, nothing left out; for comparing texts."""
     out: list[str] = []
     for run in normalise(text).split():
-        out.extend(rjieba.cut(run) if _CJK_CHAR.match(run) else [run])
+        out.extend(cut(run) if _CJK_CHAR.match(run) else [run])
     return out
 
 
@@ -301,7 +320,7 @@ def telling_characters(text: str) -> list[str]:
 
 def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
     start = 0
-    for word in rjieba.cut(run):
+    for word in cut(run):
         yield start, word
         start += len(word)
     for n, char in enumerate(run):
@@ -317,7 +336,7 @@ def _other_terms(run: str) -> list[str]:
 
 
 def _chinese_terms(run: str) -> list[str]:
-    segmented = [word for word in rjieba.cut(run) if word not in CHINESE_STOPWORDS]
+    segmented = [word for word in cut(run) if word not in CHINESE_STOPWORDS]
     bigrams = [run[i : i + 2] for i in range(len(run) - 1)]
     whole_words = set(segmented)
     return segmented + [pair for pair in bigrams if pair not in whole_words]

@@ -73,11 +73,11 @@ def phrases(entries: Iterable[str]) -> str:
 class DeferredPattern:
     """A pattern that is compiled when it is first asked for something.
 
-    All of them together take a second and a half, and most commands look for no words.
+    All of them together take two seconds, and most commands look for no words.
     """
 
-    def __init__(self, file: str, section: str, text: str, flags: int) -> None:
-        self._place, self._text, self._flags = f"{file}.txt: [{section}]", text, flags
+    def __init__(self, text: str, flags: int, place: str) -> None:
+        self._text, self._flags, self._place = text, flags, place
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -95,21 +95,23 @@ class DeferredPattern:
         return value
 
 
-def _deferred(file: str, section: str, text: str, flags: int) -> re.Pattern[str]:
-    pattern = DeferredPattern(file, section, text, flags)
+def deferred(text: str, flags: int = 0, *, place: str = "this") -> re.Pattern[str]:
+    """A regular expression that is compiled at its first use; the place it stands at is named where it is none."""
+    pattern = DeferredPattern(text, flags, place)
     _waiting.add(pattern)
     return cast("re.Pattern[str]", pattern)
 
 
 def compile_all() -> None:
-    """Compile what waits: once, before processes are forked that are to answer at once."""
+    """Compile what waits."""
     for pattern in list(_waiting):
         _ = pattern.compiled
 
 
 def patterns(file: str, section: str, flags: int = 0) -> list[re.Pattern[str]]:
     """Each line of a section as a pattern of its own."""
-    return [_deferred(file, section, _resolved(file, line), flags) for line in _section(file, section).lines]
+    place = f"{file}.txt: [{section}]"
+    return [deferred(_resolved(file, line), flags, place=place) for line in _section(file, section).lines]
 
 
 def source(file: str, section: str) -> str:
@@ -126,7 +128,7 @@ def _resolved(file: str, whole: str) -> str:
 
 def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:
     """A section as a regular expression, compiled at its first use."""
-    return _deferred(file, section, source(file, section), flags)
+    return deferred(source(file, section), flags, place=f"{file}.txt: [{section}]")
 
 
 def _section(file: str, section: str) -> _Section:

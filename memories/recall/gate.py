@@ -14,16 +14,16 @@ from functools import cached_property
 
 from memories.language.confidential import asks_which
 from memories.language.text import ENGLISH_STOPWORDS, has_han, simplified
-from memories.language.word_lists import pattern, phrases, source, words
+from memories.language.word_lists import deferred, pattern, phrases, source, words
 
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not
 #: What is looked at, so that no message takes long: its ends, the first of its lines, a greeting's length.
 LOOK_CHARS = 1_000
 LOOK_LINES = 30
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FENCE = deferred(r"```.*?(?:```|\Z)", re.DOTALL)
 #: A line no person would write to another: keywords alone prove nothing («if you remember, …», «from Paris, …»).
-_CODE_LINE = re.compile(
+_CODE_LINE = deferred(
     r"\s*+(?:(?:(?:async\s+)?def|class)\s+\w+.*[:{]|(?:if|elif|else|for|while|try|with|except)\b[^,，。]*[:{]|import\s+[\w.{*]+.*"
     r"|from\s+\S+\s+import\b.*|return\b.*[;()\[\]{}]|return(?:\s+[\w.]+)?|(?:const|let|var)\s+\w+\s*=.*"
     r"|(?:public|private|static|package|func|function|export)\s.*[{};)]|(?-i:SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|WHERE)\s.*"
@@ -32,7 +32,7 @@ _CODE_LINE = re.compile(
     re.IGNORECASE,
 )
 #: One line of it that nobody would say.
-_STATEMENT = re.compile(
+_STATEMENT = deferred(
     r"select\s+(?:distinct\s|\*|[\w.]+\s*[,(]).*\sfrom\s.*|select\s.*\sfrom\s.*;|insert\s+into\s.*\bvalues\b.*|update\s+\w+\s+set\s+\w+\s*=.*"
     r"|delete\s+from\s+\w+(?:\s+where\s.*)?;?|(?:create|alter|drop)\s+(?:table|index|database)\s.*|(?:def|class)\s+\w+\(.*\):.*|console\.log\(.*|(?:sudo|git|docker|kubectl|npm|pip3?|apt|brew|curl|ssh|chmod|grep)\s+[-\w./:]+(?:\s+[-\w./:=~@|]+){0,8}",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _GIVEN_AFTER = pattern("gate", "given_after")
 
 _PERSONAL = pattern("gate", "personal", re.IGNORECASE)
 _DEFINITE_LOCAL = pattern("gate", "definite_local", re.IGNORECASE)
-_ANY_LOCAL = re.compile(rf"\b(?:{source('gate', 'local')})\b", re.IGNORECASE)
+_ANY_LOCAL = deferred(rf"\b(?:{source('gate', 'local')})\b", re.IGNORECASE)
 _CHINESE_LOCAL = pattern("gate", "zh_local")
 _INDEFINITE = pattern("gate", "indefinite", re.IGNORECASE)
 _NAME = pattern("gate", "name", re.IGNORECASE)
@@ -95,7 +95,7 @@ _CHINESE_UNIT = (
     rf"(?:(?:谢谢|感谢|多谢)(?:你|您|大家|你们)的\w{{1,6}}|(?:{phrases(words('gate', 'zh_thanks'))}){_PARTICLE}{{0,4}})"
 )
 #: Units in a row, between whatever is no word and no question; longest first and never taken back, so it stays linear.
-ACKNOWLEDGEMENT = re.compile(
+ACKNOWLEDGEMENT = deferred(
     rf"[^\w?？]*+(?>(?:{_ENGLISH_UNIT}|{_CHINESE_UNIT})[^\w?？]*+)++".replace("'", "['’]?"), re.IGNORECASE
 )
 SMALL_TALK = pattern("gate", "small_talk", re.IGNORECASE)
@@ -186,16 +186,16 @@ _POSITIVE = (
     _Rule("local", _CHINESE_LOCAL, english=False),
     _Rule("errand", _ERRAND, english=False, chinese=False),
 )
-_WORD = re.compile(r"[a-z\d]+")
+_WORD = deferred(r"[a-z\d]+")
 
 # -- search queries
 
 _SEARCH = pattern("signs", "search")
 _SEARCH_WORDS = 8
 _TOPICS = frozenset(words("signs", "search_topics_english"))
-_ROW = re.compile(r"[\w' -]+")
+_ROW = deferred(r"[\w' -]+")
 _SPOKEN = ENGLISH_STOPWORDS - frozenset({"and", "or"})
-_CHINESE_TOPICS = re.compile(rf"(?:(?:{phrases(words('signs', 'search_topics_chinese'))})[\s、，,]*){{2,8}}")
+_CHINESE_TOPICS = deferred(rf"(?:(?:{phrases(words('signs', 'search_topics_chinese'))})[\s、，,]*){{2,8}}")
 
 
 #: Rules that go by a message alone: they do not know of whom and what memories are.

@@ -13,13 +13,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import rjieba
-
 from memories.choices import SESSION_EXPIRED, EntryType, Origin, ScopeKind, Source
 from memories.language import names, persons, quoting, text
 from memories.language.persons import Additions
 from memories.language.sentences import begins_a_sentence
-from memories.language.text import HAN, has_han
+from memories.language.text import HAN, has_han, parts_of_speech
 from memories.language.turns import (
     ASSISTANT_LABEL,
     USER_LABEL,
@@ -207,7 +205,7 @@ def occurs(words: Sequence[str], target: str) -> bool:
 @lru_cache(maxsize=4_096)
 def is_ordinary(name: str) -> bool:
     """Whether a Chinese name is a word of the dictionary that is no noun: 高兴, 明天."""
-    tagged = rjieba.tag(name)
+    tagged = parts_of_speech(name)
     return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))
 
 

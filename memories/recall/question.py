@@ -22,7 +22,7 @@ from memories.language import names, persons, text
 from memories.language.calendar import Window, windows
 from memories.language.sentences import Sign, is_question, sentences
 from memories.language.text import COMMON_CJK, simplified
-from memories.language.word_lists import pattern, word_set
+from memories.language.word_lists import deferred, pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past
 from memories.recall.people import is_about_asker, people_named, relations_named
@@ -33,11 +33,11 @@ ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the m
 SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
 
 #: Chinese is cut into words; anything else stands as it is between spaces.
-_RUN = re.compile(rf"[{COMMON_CJK}]+|[^\s{COMMON_CJK}]+")
+_RUN = deferred(rf"[{COMMON_CJK}]+|[^\s{COMMON_CJK}]+")
 #: What ends or opens a sentence belongs to no word, and «,» and the like never do.
-_PUNCTUATION = re.compile('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
+_PUNCTUATION = deferred('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
 _BEFORE, _AFTER = "'([{<*", "'.:)]}>*"
-_LETTER_OR_DIGIT = re.compile(r"[a-z\d]", re.IGNORECASE)
+_LETTER_OR_DIGIT = deferred(r"[a-z\d]", re.IGNORECASE)
 _STOPWORDS = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
 
 
@@ -154,7 +154,7 @@ def _with_words(message: str, phrase: str, instead: str) -> str:
 #: vector is that of the last lines of the person: the bot's own lines draw it to what the bot says of everything.
 #: Measured on MADial, recall@10: .78 to .82 in English, .81 to .84 in Chinese.
 PERSON_LINES = 3  # the last of the person's that count
-_LABEL = re.compile(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<words>.*)\Z", re.DOTALL)
+_LABEL = deferred(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<words>.*)\Z", re.DOTALL)
 _QUOTES = " \t\"'“”«»「」"
 _ROLES = word_set("features", "roles") - {"user", "human", "用户"}
 
@@ -201,7 +201,7 @@ class DateRange:
 
 #: Of a day, from hour to hour: night reaches into the next morning.
 _PARTS = [
-    (re.compile(pattern, re.IGNORECASE), hours)
+    (deferred(pattern, re.IGNORECASE), hours)
     for pattern, hours in (
         (r"\bmorning\b|早上|早晨|清晨|上午|今早|今晨|昨早", (4, 12)),
         (r"\b(?:noon|lunch ?time|midday)\b|中午", (11, 14)),
@@ -288,7 +288,7 @@ _FORMER = pattern("questions", "former", re.IGNORECASE)
 #: Whether a message names days does not depend on its own.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
-_ENDS_AS_STATEMENT = re.compile(r"[.!。！~～…][\"'”’」』)）]*\s*$")
+_ENDS_AS_STATEMENT = deferred(r"[.!。！~～…][\"'”’」』)）]*\s*$")
 _NAMES_NOTHING = pattern("questions", "names_nothing", re.IGNORECASE)
 _SPEECH = pattern("questions", "speech", re.IGNORECASE)
 

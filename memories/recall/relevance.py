@@ -178,7 +178,7 @@ _MATTERS = [
     for matter in ("address", "manner", "work", "origin", "home", "diet")
 ]
 #: Whom a search query is about says nothing of what is asked: «user home city».
-_NOBODY = frozenset(text.terms("user users 用户"))
+_NOBODY = "user users 用户"
 
 
 @lru_cache(maxsize=READ_TEXTS)
@@ -189,7 +189,7 @@ def words_of(content: str) -> frozenset[int]:
 
 def words_asked(message: str) -> frozenset[int]:
     """The terms of a question."""
-    return words_of(message) - _NOBODY
+    return words_of(message) - words_of(_NOBODY)
 
 
 # -- names

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import translation
 
-from memories.language import word_lists
+from memories.language import text
 
 #: Elsewhere programs are started anew: libraries of macOS do not survive a fork.
 IS_POSSIBLE = sys.platform == "linux"
@@ -68,7 +68,7 @@ def start(name: str, work: Callable[[], object], environment: Mapping[str, str],
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    word_lists.compile_all()  # here, for all of them
+    text.load()  # here, for all of them
     gc.collect()
     gc.freeze()  # the collector would write to what is shared
     here, there = os.pipe()

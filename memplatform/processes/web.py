@@ -19,7 +19,7 @@ from granian.http import HTTP1Settings
 
 from memories import metrics
 from memories.conf import conf
-from memories.language import word_lists
+from memories.language import text
 from memplatform.addresses import name_of
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
@@ -80,7 +80,7 @@ def preload() -> None:
     metrics.begin_anew()
     for module in _PRELOADED:
         importlib.import_module(module)
-    word_lists.compile_all()
+    text.load()
     gc.freeze()
 
 
