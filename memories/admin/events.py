@@ -74,8 +74,8 @@ def event_rows(trace: RecallTrace) -> list[EventRow]:
         for (event, source, _row), (version, words, _since) in zip(rows, then, strict=True)
         if words not in (None, source.words)
     }
-    named = [event.memory for event in events if event.memory]
-    memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
+    uids = [event.memory for event in events if event.memory]
+    memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=uids)
     by_uid = {str(entry.uid): entry for entry in memories}
     return [EventRow(event, sources.get(event.path), by_uid.get(event.memory or "")) for event in events]
 
@@ -95,10 +95,10 @@ def _event_readers(paths: tuple[str, ...]) -> tuple[EventReader, ...]:
 
 def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
     """The daily events of paths."""
-    named = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
-    if not named:
+    uids = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
+    if not uids:
         return {}
-    events = DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named)
+    events = DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=uids)
     return {
         f"{DAYS}{event.uid}": FoundEvent(
             who=_("day"),

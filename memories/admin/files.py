@@ -53,15 +53,15 @@ BYTES = 200_000
 
 def index(request: HttpRequest, workspace: Workspace, work: Iterable[tuple[Scope, Iterable[FileCondition]]]) -> None:
     """Index now what is out of step of these files of scopes; what takes longer than a second the worker does."""
-    report, left, now = SyncReport(), SECONDS, timezone.now()
-    waiting = [(scope, changed) for scope, files in work if (changed := [file for file in files if file.why])]
+    report, seconds_left, now = SyncReport(), SECONDS, timezone.now()
+    waiting = [(scope, stale_files) for scope, files in work if (stale_files := [file for file in files if file.why])]
     later: list[int] = []  # scopes
     if sum(file.size for _scope, files in waiting for file in files) > BYTES:
         waiting, later = [], [scope.pk for scope, _files in waiting]
     for number, (scope, files) in enumerate(waiting):
         begun = timezone.now()
-        report.add(index_out_of_step(scope, now=now, seconds=max(left, 0.0), conditions=files))
-        left -= (timezone.now() - begun).total_seconds()
+        report.add(index_out_of_step(scope, now=now, seconds=max(seconds_left, 0.0), conditions=files))
+        seconds_left -= (timezone.now() - begun).total_seconds()
         if not report.is_complete:
             later = [scope.pk for scope, _files in waiting[number:]]
             break
@@ -297,8 +297,8 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
         origins = comments.origins_in(whole.text) if whole else {}  # what the ids in its stamps stand for
     except FileUnreadable:  # as a whole
         origins = {}
-    shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
-    _add_entries(shown, scope, file.path)
+    lines = [_line(first + n, text, origins) for n, text in enumerate(texts)]
+    _add_entries(lines, scope, file.path)
     # What was struck as it was, with the newest entry of its words that can be restored
     text = "\n".join(texts)
     struck = [(mark, [block.text for block in markdown.blocks(mark.raw)]) for mark in comments.struck_texts(text)]
@@ -307,16 +307,16 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
     expired = {entry.content: entry for entry in here.order_by("expired_at", "pk")}  # no query where no words are
     for mark, blocks in struck:
         begin, end = text.count("\n", 0, mark.start), text.count("\n", 0, mark.end)
-        for line_shown in shown[begin : end + 1]:
+        for line_shown in lines[begin : end + 1]:
             line_shown.is_struck, line_shown.text, line_shown.level = True, "", 0
         raw = _line(0, mark.raw, origins)
-        shown[begin].text, shown[begin].stamp = raw.text, raw.stamp
-        shown[begin].struck = next((expired[block] for block in blocks if block in expired), None)
+        lines[begin].text, lines[begin].stamp = raw.text, raw.stamp
+        lines[begin].struck = next((expired[block] for block in blocks if block in expired), None)
     last = first + len(texts) - 1
     for number in suppressed_lines(file):
         if first <= number <= last:
-            shown[number - first].is_taken_out = True
-    return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)
+            lines[number - first].is_taken_out = True
+    return FilePage(lines, first, is_more, file.state.line_count if file.state else 0)
 
 
 def _line(number: int, text: str, origins: Mapping[str, Stamp]) -> ShownLine:
@@ -402,24 +402,24 @@ class Overview:
     more_strange: int
 
 
-def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview:
-    """The scopes with files, `main` first and then by key; `sought` is part of a key or label."""
+def overview_of(workspace: Workspace, number: str, search_term: str = "") -> Overview:
+    """The scopes with files, `main` first and then by key; `search_term` is part of a key or label."""
     here = Scope.objects.in_workspace(workspace.pk)
     keys = keys_of_folders(scope_folders(workspace.folder), here.values_list("key", flat=True))
     scope_keys = {MAIN, *here.filter(key__in=keys.values()).values_list("key", flat=True)}
     strange = [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in scope_keys]
 
     # those of which something was indexed, and those that have a folder
-    named = [*keys.values(), *([MAIN] if scope_folder(workspace.folder, MAIN).files() else [])]
-    scopes = here.filter(Q(key__in=named) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
-    if sought:
-        scopes = scopes.filter(Q(key__icontains=sought) | Q(label__icontains=sought))
-    shown = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN).get_page(number)
-    for scope in shown.object_list:
+    named_keys = [*keys.values(), *([MAIN] if scope_folder(workspace.folder, MAIN).files() else [])]
+    scopes = here.filter(Q(key__in=named_keys) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
+    if search_term:
+        scopes = scopes.filter(Q(key__icontains=search_term) | Q(label__icontains=search_term))
+    page = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN).get_page(number)
+    for scope in page.object_list:
         scope.workspace = workspace
-    conditions = conditions_of_each(list(shown.object_list))
-    rows = [ScopeRow(scope, conditions[scope.pk]) for scope in shown.object_list]
-    return Overview(shown, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
+    conditions = conditions_of_each(list(page.object_list))
+    rows = [ScopeRow(scope, conditions[scope.pk]) for scope in page.object_list]
+    return Overview(page, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
 
 
 _DIGITS = 9
@@ -449,12 +449,12 @@ class FileStateAdmin(RestrictedAdmin):
         """The scopes of a workspace."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        workspaces, chosen = workspace_choice(request)
-        sought = request.GET.get("q", "").replace("\0", "").strip()
-        overview = overview_of(chosen, request.GET.get("page", "1"), sought) if chosen else None
-        left_out = passed_over(chosen, most=PASSED_OVER_SHOWN) if chosen and "passed_over" in request.GET else None
-        context: dict[str, Any] = {"workspaces": workspaces, "chosen": chosen, "overview": overview, "sought": sought}
-        context |= {"passed_over": left_out, "most": PASSED_OVER_SHOWN}
+        workspaces, workspace = workspace_choice(request)
+        search_term = request.GET.get("q", "").replace("\0", "").strip()
+        overview = overview_of(workspace, request.GET.get("page", "1"), search_term) if workspace else None
+        rows = passed_over(workspace, most=PASSED_OVER_SHOWN) if workspace and "passed_over" in request.GET else None
+        context: dict[str, Any] = {"workspaces": workspaces, "chosen": workspace, "overview": overview}
+        context |= {"sought": search_term, "passed_over": rows, "most": PASSED_OVER_SHOWN}
         return self._page(request, "overview", _("Files"), context)
 
     def change_view(
@@ -477,9 +477,9 @@ class FileStateAdmin(RestrictedAdmin):
         file = self._file(scope, request.GET.get("path", ""))
         line_number = request.GET.get("line", "")
         line = int(line_number) if line_number.isdecimal() and len(line_number) <= _DIGITS else 1
-        shown, problem = None, ""
+        page, problem = None, ""
         try:
-            shown = page_of(scope, file, max(line, 1))
+            page = page_of(scope, file, max(line, 1))
         except (OSError, PlatformError) as refusal:
             problem = str(refusal)
         is_transcript = folder_of(scope).is_transcript(file.path)
@@ -488,7 +488,7 @@ class FileStateAdmin(RestrictedAdmin):
             "scope_url": scope_url(scope.pk),
             "file": FileRow(file_page(scope.pk), file, is_indexed=not is_transcript),
             "is_transcript": is_transcript,
-            "shown": shown,
+            "shown": page,
             "problem": problem,
             "asked": line if line_number else None,
             "quarantine_url": quarantine_url(scope=scope.pk, path=file.path),
@@ -501,8 +501,8 @@ class FileStateAdmin(RestrictedAdmin):
         scope_id, workspace_id = request.POST.get("scope", ""), request.POST.get("of", "")
         if scope_id.isdecimal() and len(scope_id) <= _DIGITS:
             scope = self._scope(request, int(scope_id), "operate")
-            wanted = request.POST.get("path")
-            index(request, scope.workspace, [(scope, [self._file(scope, wanted)] if wanted else conditions_of(scope))])
+            path = request.POST.get("path")
+            index(request, scope.workspace, [(scope, [self._file(scope, path)] if path else conditions_of(scope))])
             return HttpResponseRedirect(return_url(request, scope_url(scope.pk)))
         mine = visible_workspaces(request, Right.OPERATE)
         workspace = next((row for row in mine if str(row.pk) == workspace_id), None)
@@ -519,9 +519,9 @@ class FileStateAdmin(RestrictedAdmin):
         scope: Scope = self.admin_site.get_model_admin(Scope).reach(request, str(scope_id), what)
         return scope
 
-    def _file(self, scope: Scope, wanted: str) -> FileCondition:
+    def _file(self, scope: Scope, path: str) -> FileCondition:
         """The file of a page; 404 for what is none, or no file of this scope."""
-        file = condition_of(scope, wanted) if folder_of(scope).owns(wanted) else None
+        file = condition_of(scope, path) if folder_of(scope).owns(path) else None
         if file is None:
             raise Http404
         return file

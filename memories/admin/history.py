@@ -149,9 +149,9 @@ class RevertForm(forms.Form):
 
     def __init__(self, data: Any = None, *, lines: dict[str, FieldChange]) -> None:
         super().__init__(data)
-        wanted: Any = self.fields["fields_back"]
-        wanted.choices = [(name, f"{line.name}: {line.before} → {line.after}") for name, line in lines.items()]
-        wanted.initial = list(lines)
+        choice_field: Any = self.fields["fields_back"]
+        choice_field.choices = [(name, f"{line.name}: {line.before} → {line.after}") for name, line in lines.items()]
+        choice_field.initial = list(lines)
 
 
 def _revert_form(call: ActionCall) -> RevertForm:

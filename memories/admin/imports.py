@@ -97,13 +97,13 @@ class DryRun:
     @property
     def left_out(self) -> list[tuple[str, str]]:
         """The first of what is left out: where it stands, and why."""
-        named = self.report.left_out.first[:NAMED]
+        rows = self.report.left_out.first[:NAMED]
         return [
             (
-                f"{left.path}:{left.line}" if left.line else left.path or "—",
-                f"{left.reason.label} {left.detail}".strip(),
+                f"{row.path}:{row.line}" if row.line else row.path or "—",
+                f"{row.reason.label} {row.detail}".strip(),
             )
-            for left in named
+            for row in rows
         ]
 
     @property

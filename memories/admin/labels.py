@@ -104,8 +104,8 @@ COUNT_LABELS = {
 
 def counts_label(counts: Mapping[str, Any]) -> str:
     """`scopes 3, memories 12`; what is zero is left out, and a count without a word goes by its own name."""
-    shown = {name: number for name, number in counts.items() if number and name not in _MARKS}
-    parts = (f"{COUNT_LABELS.get(name, name.replace('_', ' '))} {number}" for name, number in shown.items())
+    nonzero_counts = {name: number for name, number in counts.items() if number and name not in _MARKS}
+    parts = (f"{COUNT_LABELS.get(name, name.replace('_', ' '))} {number}" for name, number in nonzero_counts.items())
     return gettext(", ").join(parts) or "—"
 
 

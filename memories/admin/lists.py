@@ -184,9 +184,9 @@ class ReachableFilter(AutocompleteSelectFilter):
     """A related row by its name, among those this person may see; unfold's own would name any row whose id is asked."""
 
     def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
-        for shown in super().choices(changelist):
-            shown["form"].fields[self.lookup_kwarg].queryset = self.model_admin.reachable(self.field, self.request)
-            yield shown
+        for choice in super().choices(changelist):
+            choice["form"].fields[self.lookup_kwarg].queryset = self.model_admin.reachable(self.field, self.request)
+            yield choice
 
 
 class DaysFilter(RangeDateFilter):
@@ -255,10 +255,10 @@ class ViewedChangeList(BoundedChangeList):
     def view_tabs(self) -> list[ViewTab]:
         """All rows and each view, as links that keep the search and the other filters."""
         labels = {"": self.all_rows} | {name: view.label for name, view in self.saved_views.items()}
-        shown = self.params.get(_PARAMETER, "")
-        shown = shown if shown in labels else ""
+        view_name = self.params.get(_PARAMETER, "")
+        view_name = view_name if view_name in labels else ""
         return [
-            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.view_parameters), name == shown)
+            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.view_parameters), name == view_name)
             for name, label in labels.items()
         ]
 
@@ -348,8 +348,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return localtime(value).isoformat(timespec="seconds")
-    shown = "" if value is None else str(value)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    cell = "" if value is None else str(value)
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def saved_file(content: str | bytes, name: str, content_type: str) -> HttpResponse:

@@ -63,9 +63,9 @@ class Masking:
         """With texts that are a credential and stand in no memory yet."""
         if not texts:
             return self
-        found = (secret.value for text in texts for secret in find_secrets(text))
+        secret_values = (secret.value for text in texts for secret in find_secrets(text))
         words = {word for text in texts for word in secret_words(text)}
-        return Masking({*self.beginnings, *_beginnings(texts, _SHORTEST)}, {*self.words, *words, *found})
+        return Masking({*self.beginnings, *_beginnings(texts, _SHORTEST)}, {*self.words, *words, *secret_values})
 
     def of_html(self, page: str) -> str:
         """A page without them: in its texts, and in what its fields, links and titles hold."""
@@ -102,7 +102,7 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
     secret = secret.values_list("pk", "workspace_id", "content", "origins")
     rows = list(secret[: MOST + 1])
     if len(rows) > MOST:
-        named = Q(pk__in={int(number) for number in _NUMBER.findall(page)})
+        condition = Q(pk__in={int(number) for number in _NUMBER.findall(page)})
         # The messages of the extraction batch whose page this is: it shows them, and no memory
         match = request.resolver_match
         if match is None or not (match.url_name or "").startswith("memories_extractionbatch_"):
@@ -113,7 +113,7 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
             waiting = [
                 str(message["id"]) for messages in turns.values_list("messages", flat=True) for message in messages
             ]
-        rows = list(secret.filter(named | Q(origins__overlap=waiting) if waiting else named))
+        rows = list(secret.filter(condition | Q(origins__overlap=waiting) if waiting else condition))
     texts, messages = [content for _pk, _workspace, content, _origins in rows], []
     if rows:
         pks = [pk for pk, *_others in rows]

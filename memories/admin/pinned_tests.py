@@ -82,19 +82,19 @@ class PinnedTestAdmin(RestrictedAdmin):
         return "; ".join(str(PROBLEMS.get(code, code)) for code in codes) or "—"
 
     def page_context(self, request: HttpRequest, row: PinnedTest) -> dict[str, Any]:
-        named = [*row.must_entries, *row.must_not_entries]
-        entries = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk(named)
+        named_pks = [*row.must_entries, *row.must_not_entries]
+        entries = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk(named_pks)
         # What stood on the page it was made from, in its order and words; and whether it says something else today
         rows = row.answer or []
-        answered = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk([pk for pk, _version in rows])
-        points = [PointInHistory(pk, version, row.created_at) for pk, version in rows if pk in answered]
+        answer_entries = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk([pk for pk, _version in rows])
+        points = [PointInHistory(pk, version, row.created_at) for pk, version in rows if pk in answer_entries]
         contents = contents_at(Entry, row.workspace_id, points)
         words = {
-            point.row_id: answered[point.row_id].content if text is None else text
+            point.row_id: answer_entries[point.row_id].content if text is None else text
             for point, (_version, text, _since) in zip(points, contents, strict=True)
         }
         answer = [
-            (entry, words[pk], words[pk] != entry.content) if (entry := answered.get(pk)) else (None, "", False)
+            (entry, words[pk], words[pk] != entry.content) if (entry := answer_entries.get(pk)) else (None, "", False)
             for pk, _version in rows
         ]
         bad: dict[Any, Any] = {about: PROBLEMS.get(code, code) for code, about in row.problems}

@@ -170,13 +170,13 @@ def fingerprint(values: Values) -> str:
     return sha256(repr(sorted(values.items())).encode()).hexdigest()[:16]
 
 
-def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
+def preview(workspace: Workspace, values: Values, *, now: datetime) -> Preview:
     """What these policies would change in a workspace, in bounded time; nothing is kept."""
     present = Policy.objects.of(workspace.pk)
-    result = Preview(wanted, fingerprint(present.values), changes_between(present.values, wanted))
+    result = Preview(values, fingerprint(present.values), changes_between(present.values, values))
     if not result.changes:
         return result
-    after = Policies.of_values(wanted)
+    after = Policies.of_values(values)
     if any(change.number.kind == PolicyKind.TTL for change in result.changes):
         # how many memories would end, and some of them; or that the database needs too long
         try:
@@ -195,10 +195,10 @@ def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
             result.is_uncounted = True
     result.answers = what_if.ask_again(workspace.pk, present, after, now=now, zone=workspace.zone())
     others = result.answers.others[:ANSWERS_SHOWN]
-    moved = {entry for other in others for entry in (*other.went, *other.came)}
+    pks = {entry for other in others for entry in (*other.went, *other.came)}
     most_served = list(result.last_days.memories.items())[:SAMPLES] if result.last_days else []
-    moved |= {entry for entry, _times in most_served}
-    there = {pk: Sample(entry) for pk, entry in Entry.objects.filter(workspace_id=workspace.pk).in_bulk(moved).items()}
+    pks |= {entry for entry, _times in most_served}
+    there = {pk: Sample(entry) for pk, entry in Entry.objects.filter(workspace_id=workspace.pk).in_bulk(pks).items()}
     result.rows = [
         AnswerRow(
             other, [there[pk] for pk in other.went if pk in there], [there[pk] for pk in other.came if pk in there]
@@ -260,10 +260,10 @@ def policy_of(removal: Change) -> Policy:
     return Policy(**{name: value for name, value in removal.old.items() if name in columns})
 
 
-def set_url(policy: Policy, **given: Any) -> str:
+def set_url(policy: Policy, **numbers: Any) -> str:
     """The form of a policy's kind in its workspace, with numbers filled in."""
     number = Number(policy.subject)
-    query = urlencode({"of": policy.workspace_id, **given})
+    query = urlencode({"of": policy.workspace_id, **numbers})
     return f"{reverse('admin:memories_policy_set', args=[policy.kind])}?{query}#id_{number.field}"
 
 
@@ -323,8 +323,8 @@ class PolicyAdmin(RestrictedAdmin):
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """Everything that holds in a workspace, the defaults included, and what was removed."""
-        mine, chosen = workspace_choice(request)
-        policies = Policy.objects.of(chosen.pk) if chosen else Policies([])
+        mine, workspace = workspace_choice(request)
+        policies = Policy.objects.of(workspace.pk) if workspace else Policies([])
         kinds = []
         for kind in PolicyKind:
             # In rows: the numbers of one type, or of one source, beside each other
@@ -334,8 +334,8 @@ class PolicyAdmin(RestrictedAdmin):
             kinds.append((kind, *KINDS[kind], COLUMNS[kind], list(rows.values())))
         return {
             "workspaces": mine,
-            "chosen": chosen,
-            "may": may_in(request, chosen.pk) if chosen else {},
+            "chosen": workspace,
+            "may": may_in(request, workspace.pk) if workspace else {},
             "kinds": kinds,
             "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
         }
@@ -370,11 +370,11 @@ class PolicyAdmin(RestrictedAdmin):
             raise Http404
         workspace = self._workspace(request, Right.OPERATE)
         values = Policy.objects.of(workspace.pk).values
-        shown = values | filled_in(request, policy_kind)
+        initial_values = values | filled_in(request, policy_kind)
         form = NumbersForm(
             request.POST if request.method == "POST" else None,
             kind=policy_kind,
-            values=shown if request.method == "GET" else values,
+            values=initial_values if request.method == "GET" else values,
         )
         name, text = KINDS[PolicyKind(policy_kind)]
         context = {"form": form, "kind": policy_kind, "name": name, "text": text}
@@ -391,32 +391,32 @@ class PolicyAdmin(RestrictedAdmin):
     def go_back(self, request: HttpRequest, version: int) -> HttpResponse:
         """All policies as they were in a version, after the same preview."""
         workspace = self._workspace(request, Right.OPERATE)
-        chosen = next((row for row in versions_of(workspace.pk) if row.number == version), None)
-        if chosen is None:
+        target = next((row for row in versions_of(workspace.pk) if row.number == version), None)
+        if target is None:
             raise Http404
         if request.method == "POST":
-            return self._preview_or_save(request, workspace, chosen.values, hidden=[], version=chosen)
-        shown = preview(workspace, chosen.values, now=timezone.now())
-        return self._page(request, "policy_set", workspace, version=chosen, preview=shown, save=SaveForm())
+            return self._preview_or_save(request, workspace, target.values, hidden=[], version=target)
+        policy_preview = preview(workspace, target.values, now=timezone.now())
+        return self._page(request, "policy_set", workspace, version=target, preview=policy_preview, save=SaveForm())
 
     def _preview_or_save(
-        self, request: HttpRequest, workspace: Workspace, wanted: Values, *, hidden: Any, **context: Any
+        self, request: HttpRequest, workspace: Workspace, values: Values, *, hidden: Any, **context: Any
     ) -> HttpResponse:
         """Save what was previewed; a preview where it was not asked to, or others changed something meanwhile."""
         open_branches = branch.of_workspace(workspace.pk)
         if "to_branch" in request.POST:
-            chosen = get_object_or_404(open_branches, pk=row_number(request.POST["branch"]))
-            branch.add_policies(chosen, wanted)
+            branch_batch = get_object_or_404(open_branches, pk=row_number(request.POST["branch"]))
+            branch.add_policies(branch_batch, values)
             messages.success(request, gettext("They are on the branch: try it there, nothing holds yet."))
-            return HttpResponseRedirect(batch_url(chosen))
+            return HttpResponseRedirect(batch_url(branch_batch))
         context["branches"] = [(row.pk, f"{batch_name(row)} · {row.scope}") for row in open_branches]
         is_saving = "confirmed" in request.POST
         save = SaveForm(request.POST if is_saving else None)
         present = fingerprint(Policy.objects.of(workspace.pk).values)
-        shown = None
+        policy_preview = None
         if is_saving and save.is_valid() and not save.cleaned_data["reason"]:
-            shown = preview(workspace, wanted, now=timezone.now())
-            if shown.pinned and shown.pinned.runs:
+            policy_preview = preview(workspace, values, now=timezone.now())
+            if policy_preview.pinned and policy_preview.pinned.runs:
                 save.add_error("reason", gettext("Pinned tests would fail: say why it is to be so all the same."))
         if is_saving and request.POST.get("before") != present:
             messages.warning(request, gettext("Somebody changed these policies meanwhile: look at them again."))
@@ -424,25 +424,25 @@ class PolicyAdmin(RestrictedAdmin):
             reason = save.cleaned_data["reason"]
             run = f"policies:{uuid4().hex}"
             with acting(actor_of(request), run=run):
-                changed = Policy.objects.put(workspace.pk, wanted, reason=reason)
-                note(request, AuditEvent.SETTING, workspace, details={"what": "policies", "rows": changed})
-            text = ngettext("%(n)d policy was changed.", "%(n)d policies were changed.", changed) % {"n": changed}
+                count = Policy.objects.put(workspace.pk, values, reason=reason)
+                note(request, AuditEvent.SETTING, workspace, details={"what": "policies", "rows": count})
+            text = ngettext("%(n)d policy was changed.", "%(n)d policies were changed.", count) % {"n": count}
             messages.success(request, f"{text} {gettext('It holds from the next call on.')}")
             return HttpResponseRedirect(_list_url(workspace.pk))
-        shown = shown or preview(workspace, wanted, now=timezone.now())
-        return self._page(request, "policy_set", workspace, preview=shown, hidden=hidden, save=save, **context)
+        policy_preview = policy_preview or preview(workspace, values, now=timezone.now())
+        return self._page(request, "policy_set", workspace, preview=policy_preview, hidden=hidden, save=save, **context)
 
     # -- which workspace
 
     def _workspace(self, request: HttpRequest, right: Right) -> Workspace:
         """The workspace of a page. Raises Http404, or PermissionDenied where this person may not do it there."""
         workspace_id = request.GET.get("of")
-        _mine, chosen = workspace_choice(request)
-        if chosen is None or (workspace_id and str(chosen.pk) != workspace_id):
+        _mine, workspace = workspace_choice(request)
+        if workspace is None or (workspace_id and str(workspace.pk) != workspace_id):
             raise Http404
-        if not holds(request, right, chosen.pk):
+        if not holds(request, right, workspace.pk):
             raise PermissionDenied
-        return chosen
+        return workspace
 
     def _page(self, request: HttpRequest, template: str, workspace: Workspace, **context: Any) -> HttpResponse:
         page = {

@@ -300,14 +300,14 @@ class NumberChange:
 
 def changes_between(before: dict[Subject, float | None], after: dict[Subject, float | None]) -> list[NumberChange]:
     """What differs between two sets of policies; a default stands as what it comes to."""
-    changed = [
+    changed_subjects = [
         subject
         for subject in sorted(before.keys() | after.keys())
         if (subject in before, before.get(subject)) != (subject in after, after.get(subject))
     ]
     return [
         NumberChange(Number(subject), _label(Number(subject), before), _label(Number(subject), after))
-        for subject in changed
+        for subject in changed_subjects
     ]
 
 
@@ -355,7 +355,7 @@ class NumbersForm(forms.Form):
                 continue
             is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
             field_class: Any = forms.IntegerField if number.is_whole else forms.FloatField
-            shown = int(value) if number.is_whole and value is not None else value
+            initial = int(value) if number.is_whole and value is not None else value
             hint = number.unlimited_label if number.default is None else f"{number.default:g}"
             attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
             attrs |= {"aria-label": number.label, "min": number.least, "max": number.most or ""}
@@ -364,7 +364,7 @@ class NumbersForm(forms.Form):
                 required=False,
                 min_value=number.least,
                 max_value=number.most,
-                initial=f"{shown:g}" if shown is not None else None,
+                initial=f"{initial:g}" if initial is not None else None,
                 widget=UnfoldAdminTextInputWidget(attrs=attrs),
             )
             if number.may_be_unlimited:
@@ -382,14 +382,14 @@ class NumbersForm(forms.Form):
     def wanted(self) -> dict[Subject, float | None]:
         """All policies of the workspace as they are wanted; those of other kinds stay."""
         own = {number.subject for number in self.numbers}
-        wanted = {subject: value for subject, value in self.given.items() if subject not in own}
+        values = {subject: value for subject, value in self.given.items() if subject not in own}
         for number in self.numbers:
             value = self.cleaned_data.get(number.field)
             if value is not None:
-                wanted[number.subject] = float(value)
+                values[number.subject] = float(value)
             elif self.cleaned_data.get(unlimited_field(number)):
-                wanted[number.subject] = None
-        return wanted
+                values[number.subject] = None
+        return values
 
     def hidden(self) -> list[tuple[str, Any]]:
         """What was sent, for the form that saves exactly what was previewed."""

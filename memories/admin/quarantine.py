@@ -45,15 +45,17 @@ _WAITS = Q(entry__quarantined_at__isnull=False, entry__expired_at__isnull=True)
 @require_http_methods(["GET", "HEAD"])
 def listing(request: HttpRequest) -> HttpResponse:
     """Every quarantine of this person's workspaces, with what still waits in it."""
-    seen = workspaces_of(request, Right.CURATE)
-    of_scopes: Any = in_workspaces(Batch.objects.filter(name=quarantine.NAME), seen).select_related("workspace")
+    workspaces = workspaces_of(request, Right.CURATE)
+    of_scopes: Any = in_workspaces(Batch.objects.filter(name=quarantine.NAME), workspaces).select_related("workspace")
     runs: dict[str, Batch] = {}
     for batch in of_scopes.order_by("-created_at", "-pk")[: LISTED * 4]:
         runs.setdefault(batch.run, batch)
-    shown = list(runs.values())[:LISTED]
-    counted = in_workspaces(Suppression.objects.filter(quarantine__in=[row.run for row in shown]), seen).order_by()
+    batches = list(runs.values())[:LISTED]
+    counted = in_workspaces(
+        Suppression.objects.filter(quarantine__in=[row.run for row in batches]), workspaces
+    ).order_by()
     waiting = dict(counted.values_list("quarantine").annotate(n=Count("pk", filter=_WAITS)))
-    rows = [(row, actor_label(row.actor), waiting.get(row.run, 0), _url(row.run)) for row in shown]
+    rows = [(row, actor_label(row.actor), waiting.get(row.run, 0), _url(row.run)) for row in batches]
     return own_page(
         request,
         "admin/memories/quarantine/list.html",
@@ -103,18 +105,18 @@ def _decide(request: HttpRequest, batch: Batch) -> None:
     is_all, waiting = act.startswith("all_"), waiting_in(batch)
     ticked = map(row_number, [number] if number else request.POST.getlist("entry"))
     numbers = [pk for pk in ticked if pk is not None]
-    chosen = list(waiting[:MOST] if is_all else waiting.filter(pk__in=numbers[:MOST]))
+    entries = list(waiting[:MOST] if is_all else waiting.filter(pk__in=numbers[:MOST]))
     who: dict[str, Any] = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
     if act.endswith("expire"):
-        done = quarantine.expire(chosen, **who)
-        text = ngettext("%(n)d memory is expired.", "%(n)d memories are expired.", done)
+        count = quarantine.expire(entries, **who)
+        text = ngettext("%(n)d memory is expired.", "%(n)d memories are expired.", count)
     else:
-        only = None if is_all else [entry.pk for entry in chosen]
-        done = quarantine.let_back(batch.workspace_id, batch.run, only=only, **who)
-        text = ngettext("%(n)d memory is let back.", "%(n)d memories are let back.", done)
-        details = {"entries": done}
+        only = None if is_all else [entry.pk for entry in entries]
+        count = quarantine.let_back(batch.workspace_id, batch.run, only=only, **who)
+        text = ngettext("%(n)d memory is let back.", "%(n)d memories are let back.", count)
+        details = {"entries": count}
         note(request, AuditEvent.RELEASED, about=batch.reason, workspace_id=batch.workspace_id, details=details)
-    messages.success(request, text % {"n": done})
+    messages.success(request, text % {"n": count})
 
 
 def waiting_in(batch: Batch) -> Any:
@@ -156,8 +158,8 @@ def begin(request: HttpRequest) -> HttpResponse:
         scope, path = _row(request, Scope.objects.all(), parameters["scope"]), parameters.get("path", "")
         about = gettext("The file %(path)s") % {"path": path}
         return ask(request, quarantine.suspect_file(scope, path, about), file_url(scope.pk, path))
-    seen = workspaces_of(request, Right.CURATE)
-    bots: Any = in_workspaces(Bot.objects.select_related("workspace").order_by("workspace__name", "name"), seen)
+    workspaces = workspaces_of(request, Right.CURATE)
+    bots: Any = in_workspaces(Bot.objects.select_related("workspace").order_by("workspace__name", "name"), workspaces)
     form = _BotForm(parameters if "since" in parameters else None, bots)
     if form.is_valid():
         bot, since, until = (form.cleaned_data[name] for name in ("bot", "since", "until"))
@@ -187,15 +189,15 @@ def _question(call: ActionCall) -> Question:
 
 def _quarantine(call: ActionCall) -> Outcome:
     reason = f"{call.row.about}: {call.data['reason']}"
-    done = quarantine.quarantine(call.rows, reason=reason, now=call.now, actor=call.actor)
-    details = {"entries": done.entries, "run": done.run}
+    result = quarantine.quarantine(call.rows, reason=reason, now=call.now, actor=call.actor)
+    details = {"entries": result.entries, "run": result.run}
     workspace_id = call.row.workspace_id
     note(call.request, AuditEvent.QUARANTINED, about=reason, workspace_id=workspace_id, details=details)
-    text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", done.entries)
+    text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", result.entries)
     return Outcome(
-        text=text % {"n": done.entries},
-        errors=[f"{scope}: {why}" for scope, why in done.refused],
-        address=_url(done.run),
+        text=text % {"n": result.entries},
+        errors=[f"{scope}: {why}" for scope, why in result.refused],
+        address=_url(result.run),
     )
 
 

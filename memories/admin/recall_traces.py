@@ -302,8 +302,8 @@ class CandidateRow:
     @property
     def features(self) -> list[tuple[Any, float]]:
         """What each feature added, by its label, the largest first."""
-        added = sorted((self.line.features or {}).items(), key=lambda item: -abs(item[1]))
-        return [(FEATURES.get(name, name), value) for name, value in added]
+        contributions = sorted((self.line.features or {}).items(), key=lambda item: -abs(item[1]))
+        return [(FEATURES.get(name, name), value) for name, value in contributions]
 
     @property
     def score(self) -> float | None:

@@ -63,7 +63,7 @@ class ModelFigures:
         return [(Refusal(reason).label, count) for reason, count in self.refused_for.most_common()]
 
 
-def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelFigures]:
+def figures_of_models(workspaces: frozenset[int] | None, now: datetime) -> list[ModelFigures]:
     """The models of the last thirty days in these workspaces (None: all), those that offered most first."""
     by_model: dict[str, ModelFigures] = {}
 
@@ -71,11 +71,11 @@ def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelF
         return by_model.setdefault(model, ModelFigures(model))
 
     since = now - MONTH
-    refused = in_workspaces(RefusedFact.objects.order_by(), seen).filter(created_at__gt=since)
+    refused = in_workspaces(RefusedFact.objects.order_by(), workspaces).filter(created_at__gt=since)
     for model, reason, count in refused.values_list("model", "reason").annotate(n=Count("*")):
         of(model).refused_for[reason] += count
     # what the batches cost, and by which model
-    costs = _batches(seen, since).order_by("-created_at", "-id").values_list("cost", flat=True)[:_MOST_READ]
+    costs = _batches(workspaces, since).order_by("-created_at", "-id").values_list("cost", flat=True)[:_MOST_READ]
     for cost in costs:
         if not (model := str(cost["model"])):
             continue
@@ -85,15 +85,15 @@ def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelF
         of(model).decoys_passed += _number(cost.get("decoys_passed"))
     # facts of batches that were undone, and facts people took out
     taken_out = Exists(Suppression.objects.filter(entry=OuterRef("entry"), scope=OuterRef("entry__scope")))
-    made = BatchChange.objects.filter(verb=BatchVerb.CREATE, batch__in=_batches(seen, since)).order_by()
-    gone = made.filter(batch__state=BatchState.UNDONE) | made.filter(taken_out)
-    for model, count in gone.values_list("batch__cost__model").annotate(n=Count("*")):
+    created_rows = BatchChange.objects.filter(verb=BatchVerb.CREATE, batch__in=_batches(workspaces, since)).order_by()
+    removed_rows = created_rows.filter(batch__state=BatchState.UNDONE) | created_rows.filter(taken_out)
+    for model, count in removed_rows.values_list("batch__cost__model").annotate(n=Count("*")):
         of(model).taken_back += count
     return sorted(by_model.values(), key=lambda figures: (-figures.offered, figures.model))[:_MOST_SHOWN]
 
 
-def _batches(seen: frozenset[int] | None, since: datetime) -> QuerySet[Batch]:
-    rows: QuerySet[Batch] = in_workspaces(Batch.objects.all(), seen)
+def _batches(workspaces: frozenset[int] | None, since: datetime) -> QuerySet[Batch]:
+    rows: QuerySet[Batch] = in_workspaces(Batch.objects.all(), workspaces)
     return rows.filter(created_at__gt=since, cost__has_key="model")
 
 

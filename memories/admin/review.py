@@ -78,10 +78,10 @@ class LastDecision:
     @classmethod
     def of(cls, request: HttpRequest) -> tuple["LastDecision", Batch] | None:
         """The last decision of this login with its batch, if there was one that can be seen."""
-        if not (stored := request.session.get(_KEY)):
+        if not (record := request.session.get(_KEY)):
             return None
-        batch = visible_batch(request, stored["batch"])
-        return (cls(stored["batch"], Decided(stored["what"]), tuple(stored["positions"])), batch) if batch else None
+        batch = visible_batch(request, record["batch"])
+        return (cls(record["batch"], Decided(record["what"]), tuple(record["positions"])), batch) if batch else None
 
 
 def visible_batch(request: HttpRequest, number: Any) -> Batch | None:
@@ -112,10 +112,10 @@ def refuse(request: HttpRequest, batch: Batch) -> None:
 def remove(request: HttpRequest, batch: Batch, positions: Sequence[int]) -> None:
     """Take rows out of a plan; a proposal of which nothing is left is refused. Raises BatchSettled."""
     with transaction.atomic():
-        removed = batches.remove_steps(batch, positions)
+        removed_positions = batches.remove_steps(batch, positions)
         if not batch.changes.filter(state=ChangeState.PLANNED).exists():
             batches.refuse(batch, actor=actor_of(request), now=timezone.now())
-    LastDecision(batch.pk, Decided.REMOVED, tuple(removed)).keep(request)
+    LastDecision(batch.pk, Decided.REMOVED, tuple(removed_positions)).keep(request)
 
 
 def take_back(request: HttpRequest) -> Batch | None:
@@ -222,10 +222,10 @@ def pairs_of(batch: Batch) -> tuple[list[Pair], int]:
     for description in batches.describe(batch, rows):
         key = description.into_position or description.change.position
         groups.setdefault(key, []).append(description)
-    shown = dict(list(groups.items())[:PAIRS_SHOWN])
-    evidence = _Evidence(batch, chain.from_iterable(shown.values()))
-    pairs = [_pair(batch, position, group, evidence) for position, group in shown.items()]
-    covered = sum(len(group) for group in shown.values())
+    shown_groups = dict(list(groups.items())[:PAIRS_SHOWN])
+    evidence = _Evidence(batch, chain.from_iterable(shown_groups.values()))
+    pairs = [_pair(batch, position, group, evidence) for position, group in shown_groups.items()]
+    covered = sum(len(group) for group in shown_groups.values())
     return pairs, max((changes.count() if len(read) > ROWS_READ else len(rows)) - covered, 0)
 
 
@@ -237,9 +237,9 @@ class _Evidence:
         makes = [row.step for row in rows if isinstance(row.step, CreateStep)]
         resting = {pk for step in makes for pk in (*step.sources, *step.rests_on)}
         self.entries = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(resting) if resting else {}
-        named = [row.change.entry_id for row in rows] + [row.into.pk for row in rows if row.into]
-        named += [source.pk for row in rows for source in row.sources]
-        self._quotes = quote_lines({pk for pk in (*named, *resting) if pk}, batch.workspace_id)
+        named_pks = [row.change.entry_id for row in rows] + [row.into.pk for row in rows if row.into]
+        named_pks += [source.pk for row in rows for source in row.sources]
+        self._quotes = quote_lines({pk for pk in (*named_pks, *resting) if pk}, batch.workspace_id)
 
     def statement(self, entry: Entry | None, words: str, *, is_changed: bool = False) -> Statement:
         """What an entry says, with its quotes."""
@@ -251,13 +251,13 @@ class _Evidence:
             is_changed=is_changed,
         )
 
-    def successor(self, row: Description, shown: Collection[int]) -> Statement | None:
+    def successor(self, row: Description, shown_pks: Collection[int]) -> Statement | None:
         """What takes the place of the old: an entry that is there, one the row writes, or other words."""
         if row.into is not None:
             return self.statement(row.into, row.into.content)
         if isinstance(row.step, CreateStep):
             # the entries that it rests on and that stay in use
-            resting = [pk for pk in dict.fromkeys((*row.step.sources, *row.step.rests_on)) if pk not in shown]
+            resting = [pk for pk in dict.fromkeys((*row.step.sources, *row.step.rests_on)) if pk not in shown_pks]
             entries = [self.entries[pk] for pk in resting if pk in self.entries]
             return Statement(
                 words=[("=", row.step.draft.content)],
@@ -342,10 +342,10 @@ def due(request: HttpRequest) -> HttpResponse:
     """GET shows the memory named by `at`, or the one that is due for longest; only POST decides, and leads on."""
     rows = due_rows(request)
     number = row_number(request.POST.get("entry") if request.method == "POST" else request.GET.get("at"))
-    named = rows.filter(pk=number).first() if number is not None else None
+    named_entry = rows.filter(pk=number).first() if number is not None else None
     if request.method == "POST":
-        return HttpResponseRedirect(_decide_due(request, rows, named))
-    entry = named or rows.first()
+        return HttpResponseRedirect(_decide_due(request, rows, named_entry))
+    entry = named_entry or rows.first()
     context = {
         "title": gettext("Memories due for review"),
         "count": rows[:DUE_MOST].count(),
@@ -393,16 +393,16 @@ def _decide_due(request: HttpRequest, rows: Any, entry: Entry | None) -> str:
     answer, now, actor = request.POST.get("do", ""), timezone.now(), actor_of(request)
     following = _beside(rows, entry)
     if answer == "expire":
-        action, reason, done = bulk_actions.expire(), gettext("Out of date, seen in the review"), _EXPIRED
+        action, reason, success = bulk_actions.expire(), gettext("Out of date, seen in the review"), _EXPIRED
     elif answer in TERMS:
         days = TERMS[answer][1]
         again = None if days is None else now + timedelta(days=days)
         action = bulk_actions.edit({"review_at": again, "verified_at": now, "verified_by": actor})
-        reason, done = gettext("Still true, seen in the review"), _KEPT
+        reason, success = gettext("Still true, seen in the review"), _KEPT
     else:
         return _url("review_due", entry.pk)
     result = bulk_actions.apply_action([entry], action, now=now, actor=actor, reason=reason)
-    say(request, outcome_of(result, done))
+    say(request, outcome_of(result, success))
     return following or _url("review_due")
 
 
@@ -447,8 +447,8 @@ def page(request: HttpRequest) -> HttpResponse:
         button = pgettext("review", "Apply again") if last.what == Decided.UNDONE else gettext("Undo")
         url = batch_url(decided)
         context["last"] = {"label": LABELS[last.what], "name": batch_name(decided), "url": url, "button": button}
-    shown = own_page(request, "admin/memories/review.html", context)
-    return with_planned(shown, [row for pair in context.get("pairs", ()) for row in pair.descriptions])
+    response = own_page(request, "admin/memories/review.html", context)
+    return with_planned(response, [row for pair in context.get("pairs", ()) for row in pair.descriptions])
 
 
 def _stakes(batch: Batch, question: Question) -> list[tuple[str, bool]]:

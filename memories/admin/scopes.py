@@ -56,9 +56,9 @@ class ScopeAdmin(RestrictedAdmin):
         """Also by what people are called there: «Priya», not the key of her memory."""
         rows, may_repeat = super().get_search_results(request, queryset, search_term)
         if name := " ".join(search_term.replace("\0", "").split()):
-            called = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
+            speaker_names = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
             rows |= queryset.filter(
-                pk__in=Scope.objects.alias(called=called).filter(called__icontains=name).values("pk")
+                pk__in=Scope.objects.alias(called=speaker_names).filter(called__icontains=name).values("pk")
             )
         return rows, may_repeat
 

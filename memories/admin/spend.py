@@ -79,8 +79,8 @@ class SpendAdmin(RestrictedAdmin):
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """The present day of each workspace and the sums of a month, above the list."""
-        now, seen = timezone.now(), workspaces_of(request)
-        return {"days": spent_today(seen, now), "sums": spent_in_month(seen, now), "is_on": llm.is_on()}
+        now, workspaces = timezone.now(), workspaces_of(request)
+        return {"days": spent_today(workspaces, now), "sums": spent_in_month(workspaces, now), "is_on": llm.is_on()}
 
 
 def purpose_label(purpose: str) -> str:
@@ -88,11 +88,11 @@ def purpose_label(purpose: str) -> str:
     return str(PURPOSES.get(purpose, purpose))
 
 
-def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
+def spent_today(workspaces: frozenset[int] | None, now: datetime) -> list[DailySpend]:
     """The workspaces with spend or refusals on their local day, the dearest first."""
     near = (now.date() - timedelta(days=1), now.date() + timedelta(days=1))
     rows = (
-        in_workspaces(Spend.objects.order_by(), seen)
+        in_workspaces(Spend.objects.order_by(), workspaces)
         .filter(local_date__range=near)
         .values_list("workspace__name", "workspace__time_zone", "local_date")
         .annotate(tokens=Sum(_TOKENS + F("reserved_tokens")), refusals=Sum("refused"))
@@ -106,9 +106,11 @@ def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
     return days[:_MOST_SHOWN]
 
 
-def spent_in_month(seen: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
+def spent_in_month(workspaces: frozenset[int] | None, now: datetime) -> list[dict[str, Any]]:
     """Sums of the last thirty days by purpose, the dearest first."""
-    rows = in_workspaces(Spend.objects.order_by(), seen).filter(local_date__gt=now.date() - _MONTH).values("purpose")
+    rows = (
+        in_workspaces(Spend.objects.order_by(), workspaces).filter(local_date__gt=now.date() - _MONTH).values("purpose")
+    )
     sums = rows.annotate(
         tokens=Sum(_TOKENS), all_calls=Sum("calls"), all_failures=Sum("failures"), all_refused=Sum("refused")
     )

@@ -17,8 +17,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import tasks, webhooks
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.actions import Action, Outcome, Question, to_row
-from memories.admin.actions import ActionCall as Asked
+from memories.admin.actions import Action, ActionCall, Outcome, Question, to_row
 from memories.admin.auditing import note
 from memories.admin.lists import DaysFilter, ReachableFilter
 from memories.admin.pages import column, own_page
@@ -76,14 +75,14 @@ def _secret_page(model_admin: Any, request: HttpRequest, webhook: Webhook, secre
     return own_page(request, "admin/memories/key.html", {"title": title, "token": secret, "back": back}, model_admin)
 
 
-def _renew_secret(asked: Asked) -> HttpResponse:
-    secret = webhooks.new_secret(asked.row)
-    asked.admin.log_as(asked.request, AuditEvent.SECRET_MADE, asked.row, gettext("Made a new secret."))
-    return _secret_page(asked.admin, asked.request, asked.row, secret)
+def _renew_secret(call: ActionCall) -> HttpResponse:
+    secret = webhooks.new_secret(call.row)
+    call.admin.log_as(call.request, AuditEvent.SECRET_MADE, call.row, gettext("Made a new secret."))
+    return _secret_page(call.admin, call.request, call.row, secret)
 
 
-def _send_test(asked: Asked) -> Outcome:
-    webhooks.announce_test(asked.row, actor=asked.actor, now=asked.now)
+def _send_test(call: ActionCall) -> Outcome:
+    webhooks.announce_test(call.row, actor=call.actor, now=call.now)
     tasks.deliver_on_commit()
     text = gettext("It is sent within seconds; what became of it stands here.")
     return Outcome(text=text, details={"what": "tested"})
@@ -91,19 +90,19 @@ def _send_test(asked: Asked) -> Outcome:
 
 SEND_TEST = Action(
     name="send_test", path="test", label=_("Send a test event"), icon="send", right="change",
-    question=lambda asked: Question(
-        title=gettext("Send a test event to %(host)s") % {"host": asked.row},
+    question=lambda call: Question(
+        title=gettext("Send a test event to %(host)s") % {"host": call.row},
         text=gettext("An event «test» without any words is signed and sent."),
         rows=(),
     ),
     act=_send_test,
     audit=AuditEvent.SETTING,
-    back=lambda asked: f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={asked.row.pk}",
+    back=lambda call: f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={call.row.pk}",
 )  # fmt: skip
 RENEW_SECRET = Action(
     name="renew_secret", path="renew-secret", label=_("New secret"), icon="key", right="change",
-    question=lambda asked: Question(
-        title=gettext("New secret for %(host)s") % {"host": asked.row},
+    question=lambda call: Question(
+        title=gettext("New secret for %(host)s") % {"host": call.row},
         text=gettext("It will be shown once, on the next page. The former one signs nothing any more."),
         button=gettext("Make a new secret"),
         rows=(),
@@ -151,12 +150,12 @@ class WebhookAdmin(RestrictedAdmin):
         return _secret_page(self, request, obj, obj.new_secret)
 
 
-def _send_again(asked: Asked) -> str:
-    by_webhook = Counter(asked.rows.values_list("webhook_id", flat=True))
-    count = webhooks.send_again(asked.rows, now=asked.now)
+def _send_again(call: ActionCall) -> str:
+    by_webhook = Counter(call.rows.values_list("webhook_id", flat=True))
+    count = webhooks.send_again(call.rows, now=call.now)
     for webhook in Webhook.objects.filter(pk__in=by_webhook):
         note(
-            asked.request,
+            call.request,
             AuditEvent.SETTING,
             webhook,
             details={"what": "sent again", "count": by_webhook[webhook.pk]},

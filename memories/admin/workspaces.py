@@ -65,9 +65,9 @@ class InviteForm(forms.Form):
         where.empty_label = None
         rights = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
         role: Any = self.fields["role"]
-        given = roles_within(rights)
-        role.choices = [(each.value, each.label) for each in given]
-        role.help_text = format_html_join(mark_safe("<br>"), "{}: {}", ((each.label, MAY[each]) for each in given))
+        roles = roles_within(rights)
+        role.choices = [(each.value, each.label) for each in roles]
+        role.help_text = format_html_join(mark_safe("<br>"), "{}: {}", ((each.label, MAY[each]) for each in roles))
 
     def clean(self) -> dict[str, Any]:
         """Nobody invites to more than they hold there."""

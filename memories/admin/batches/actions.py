@@ -108,17 +108,17 @@ def _approve(call: ActionCall) -> Outcome:
     return Outcome(later=partial(_carry_out, call.row, call.back, gettext("Applied: %(what)s.")))
 
 
-def _carry_out(batch: Batch, address: str, done: str) -> Outcome:
+def _carry_out(batch: Batch, address: str, success: str) -> Outcome:
     """Apply a batch that is decided, or leave it to the worker."""
     if not tasks.apply_or_queue(batch, now=timezone.now()):
         text = gettext("It is large: the worker carries it out. This page shows how far it is.")
         return Outcome(info=text, address=address)
     batch.refresh_from_db()
     warning = ""
-    if left := batch.changes.filter(state=ChangeState.LEFT).count():
-        text = ngettext("%(n)d row was left alone", "%(n)d rows were left alone", left) % {"n": left}
+    if left_count := batch.changes.filter(state=ChangeState.LEFT).count():
+        text = ngettext("%(n)d row was left alone", "%(n)d rows were left alone", left_count) % {"n": left_count}
         warning = format_html('<a class="mp-link" href="{}?state=left">{}</a>', batch_url(batch), text)
-    text = done % {"what": counts_by_verb(batch) or gettext("nothing")}
+    text = success % {"what": counts_by_verb(batch) or gettext("nothing")}
     return Outcome(text=text, warning=warning, address=address)
 
 
@@ -144,50 +144,50 @@ def _edit_plan(call: ActionCall) -> Outcome:
     if words is not None and len(positions) == 1:
         batches.edit_step(batch, positions[0], words.replace("\r\n", "\n"))
         return Outcome(text=gettext("This row has other words now."), address=f"{call.back}#row{positions[0]}")
-    removed = len(batches.remove_steps(batch, positions))
-    done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
-    return Outcome(text=done % {"n": removed})
+    removed_count = len(batches.remove_steps(batch, positions))
+    text = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed_count)
+    return Outcome(text=text % {"n": removed_count})
 
 
 def _changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
     """The contents of what was changed since: an undo leaves these alone unless it is forced."""
     contents: list[str] = []
-    for changed, model, column in (
+    for changed_pks, model, column in (
         (batches.changed_since(batch), Entry, "entry_id"),
         (batches.changed_since(batch, DailyEvent), DailyEvent, "event_id"),
     ):
-        rows = set(changed)
+        rows = set(changed_pks)
         if positions:
             rows &= set(batch.changes.filter(position__in=positions).values_list(column, flat=True))
-        stored = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
-        named = list(stored.values_list("content", flat=True)[:ENTRIES_NAMED])
-        contents += [content[:160] for content in named] + [""] * (len(rows) - len(named))
+        stored_rows = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
+        first_contents = list(stored_rows.values_list("content", flat=True)[:ENTRIES_NAMED])
+        contents += [content[:160] for content in first_contents] + [""] * (len(rows) - len(first_contents))
     return contents
 
 
-def _undo_text(call: ActionCall, changed: int) -> str:
+def _undo_text(call: ActionCall, count: int) -> str:
     """What an undo does, and of how many memories it has to be asked; nothing was changed: the form does not ask."""
     text = gettext(
         "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
         "told no more. The undo is a batch itself, and can be undone."
     )
-    if not changed:
+    if not count:
         del call.form.fields["changed"]
         return f"{text} {gettext('Nothing of it was changed since.')}"
     since = ngettext(
-        "%(n)d memory was changed since, and now says:", "%(n)d memories were changed since, and now say:", changed
+        "%(n)d memory was changed since, and now says:", "%(n)d memories were changed since, and now say:", count
     )
-    return f"{text} {since % {'n': changed}}"
+    return f"{text} {since % {'n': count}}"
 
 
 def _undo_question(call: ActionCall) -> Question:
     batch, positions = call.row, _positions(call.request)
     is_open = batch.state == BatchState.APPLIED
-    changed = _changed_since(batch, positions) if is_open else []
+    contents = _changed_since(batch, positions) if is_open else []
     title = gettext("Undo this batch")
     if positions:
         title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
-    texts = [_undo_text(call, len(changed))]
+    texts = [_undo_text(call, len(contents))]
     # The entries an undo leaves in any case, and the batches to undo first
     if is_open and (blockers := batches.undo_blockers(batch)):
         text = ngettext(
@@ -201,7 +201,7 @@ def _undo_question(call: ActionCall) -> Question:
     return Question(
         title=title,
         text=" ".join(texts),
-        rows=changed,
+        rows=contents,
         hidden=[("position", position) for position in positions],
     )
 
@@ -274,11 +274,11 @@ class Decided:
         if self.left:
             text = ngettext("%(n)d batch was left as it is:", "%(n)d batches were left as they are:", len(self.left))
             link = '<br><a class="mp-link" href="{}">{}</a>: {}'
-            named = [
+            batch_links = [
                 (batch_url(batch), f"{batch_name(batch)} · {batch.scope or '—'}", why)
                 for batch, why in self.left[:BATCHES_NAMED]
             ]
-            warning = format_html("{}{}", text % {"n": len(self.left)}, format_html_join("", link, named))
+            warning = format_html("{}{}", text % {"n": len(self.left)}, format_html_join("", link, batch_links))
         counted = ((self.applied, applied), (self.queued, queued), (self.refused, refused))
         return Outcome(
             text=format_html("{} {}", undone, undo_link(self.undos)) if self.entries else "",
@@ -413,9 +413,9 @@ def _in_effect(call: ActionCall) -> list[Batch]:
 
 
 def _undo_run_question(call: ActionCall) -> Question:
-    changed = [words for batch in call.rows for words in _changed_since(batch)]
+    contents = [words for batch in call.rows for words in _changed_since(batch)]
     title = gettext("Undo this run: %(what)s") % {"what": summary_of(call.rows)}
-    return Question(title=title, text=_undo_text(call, len(changed)), rows=changed or _summaries(call.rows))
+    return Question(title=title, text=_undo_text(call, len(contents)), rows=contents or _summaries(call.rows))
 
 
 def _undo_run(call: ActionCall) -> Outcome:
@@ -516,10 +516,10 @@ def _restore(call: ActionCall) -> Outcome:
     now = timezone.now()
     restored = expiry.restore_all(expired.batches, now=now, among=expired.among, **how)["entries"]
     text = ngettext("%(n)d memory is in use again.", "%(n)d memories are in use again.", restored) % {"n": restored}
-    made = Batch.objects.filter(actor=call.actor, name=BatchVerb.RESTORE, created_at=now).order_by("pk")
-    left = gettext("Those in frozen scopes, and those changed meanwhile, stayed as they are.")
-    warning = left if restored < expired.count else ""
-    return Outcome(text=format_html("{} {}", text, undo_link(made)), warning=warning)
+    restore_batches = Batch.objects.filter(actor=call.actor, name=BatchVerb.RESTORE, created_at=now).order_by("pk")
+    left_text = gettext("Those in frozen scopes, and those changed meanwhile, stayed as they are.")
+    warning = left_text if restored < expired.count else ""
+    return Outcome(text=format_html("{} {}", text, undo_link(restore_batches)), warning=warning)
 
 
 _OF_EXPIRED: dict[str, Any] = {

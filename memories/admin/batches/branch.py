@@ -38,9 +38,9 @@ def _begin(call: ActionCall) -> Outcome:
 def _take_in(call: ActionCall) -> Outcome:
     ticked = {row_number(pk) for pk in call.request.POST.getlist("plan")}
     plans = [plan for plan in branches.others(call.row) if plan.pk in ticked]
-    taken = branches.take_in(call.row, plans, actor=call.actor, now=call.now)
-    text = ngettext("%(n)d row is on the branch now.", "%(n)d rows are on the branch now.", taken)
-    return Outcome(text=text % {"n": taken})
+    row_count = branches.take_in(call.row, plans, actor=call.actor, now=call.now)
+    text = ngettext("%(n)d row is on the branch now.", "%(n)d rows are on the branch now.", row_count)
+    return Outcome(text=text % {"n": row_count})
 
 
 def _tidy(call: ActionCall) -> Outcome:

@@ -80,9 +80,9 @@ def summary_of(batches: Iterable[Batch]) -> str:
             if verb in BatchVerb.values:
                 counts[_KINDS.get(BatchVerb(verb), verb)] += number
     parts = []
-    for kind, (planned, done) in _WORDS.items():
+    for kind, (plan_text, done_text) in _WORDS.items():
         if number := counts[kind]:
-            text = str(planned if are_plans else done) % {"n": f"{number:,}"}
+            text = str(plan_text if are_plans else done_text) % {"n": f"{number:,}"}
             if kind == "retire" and are_plans and number <= memories:
                 of = gettext("%(text)s of %(memories)s memories, %(share)s")
                 text = of % {"text": text, "memories": f"{memories:,}", "share": share_of(number, memories)}
@@ -194,9 +194,9 @@ class ChangeRow:
         return self.description.after or self.description.before or ""
 
 
-def undo_link(made: Iterable[Batch]) -> str:
+def undo_link(made_batches: Iterable[Batch]) -> str:
     """A link to what one action made, from where all of it is undone at once: the batch, or the run of several."""
-    batches = list(made)
+    batches = list(made_batches)
     if not batches:
         return ""
     address = batch_url(batches[0], "change" if len(batches) == 1 else "run")
@@ -241,8 +241,8 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "branch": _branch(batch, may) if batch.name == branches.NAME else None,
         **_may_be_done(batch, may),
     }
-    shown = own_page(request, "admin/memories/batch.html", context, model_admin)
-    return with_planned(shown, [row.description for row in context["rows"]])
+    response = own_page(request, "admin/memories/batch.html", context, model_admin)
+    return with_planned(response, [row.description for row in context["rows"]])
 
 
 def _may_be_done(batch: Batch, may: Mapping[str, bool]) -> dict[str, Any]:
@@ -357,8 +357,8 @@ _MARKS = {
 def _term(description: Description) -> list[FieldChange]:
     """The term of a restored entry; whether an undo overrides later changes."""
     if description.policy:
-        changed = changes_between(*description.policy)
-        return [FieldChange(change.number.full_label, change.before, change.after) for change in changed]
+        changes = changes_between(*description.policy)
+        return [FieldChange(change.number.full_label, change.before, change.after) for change in changes]
     match description.step:
         case RestoreStep(term_seconds=float() as seconds):
             days = gettext("%(days)g days") % {"days": seconds / 86_400}

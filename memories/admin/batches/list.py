@@ -98,7 +98,7 @@ class BatchAdmin(RestrictedAdmin):
         return trial.page(self, request, self.reach(request, object_id, "curate"))
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
-        shown, rest = request.GET.get("view", ""), request.GET.copy()
+        current_view, rest = request.GET.get("view", ""), request.GET.copy()
         for name in ("view", "p", "state__exact"):
             rest.pop(name, None)
         tabs = []
@@ -106,7 +106,7 @@ class BatchAdmin(RestrictedAdmin):
             query = rest.copy()
             if view:
                 query["view"] = view
-            tabs.append((f"?{query.urlencode()}", label, view == shown))
+            tabs.append((f"?{query.urlencode()}", label, view == current_view))
         return {
             "waiting": self.get_queryset(request).filter(state=BatchState.PROPOSED).count(),
             "tabs": tabs,

@@ -56,8 +56,8 @@ class Row:
 
 def _lines(answer: Sequence[Served], differing: Sequence[Served]) -> list[Line]:
     """The memories of one side: those the other lacks first, so that none of them is cut off."""
-    own = {(served.entry, served.content) for served in differing}
-    lines = [Line(served, (served.entry, served.content) in own) for served in answer]
+    own = {(memory.entry, memory.content) for memory in differing}
+    lines = [Line(memory, (memory.entry, memory.content) in own) for memory in answer]
     return sorted(lines, key=lambda line: not line.differs)[: max(SHOWN, len(differing))]
 
 

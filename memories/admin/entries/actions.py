@@ -51,7 +51,7 @@ NAMED = 6
 _CHANGED = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed.", "n")
 
 
-def outcome_of(result: BulkResult, done: Any, *, nothing: str = "") -> Outcome:
+def outcome_of(result: BulkResult, success: Any, *, nothing: str = "") -> Outcome:
     """What a bulk action did, with a link to its batches: undo is two clicks away. `nothing` is for no entries."""
     skipped = ngettext(
         "%(n)d was so already, or was changed meanwhile.",
@@ -59,7 +59,7 @@ def outcome_of(result: BulkResult, done: Any, *, nothing: str = "") -> Outcome:
         result.skipped,
     )
     return Outcome(
-        text=format_html("{} {}", done % {"n": result.changed}, undo_link(result.batches)) if result.changed else "",
+        text=format_html("{} {}", success % {"n": result.changed}, undo_link(result.batches)) if result.changed else "",
         info=skipped % {"n": result.skipped} if result.skipped else nothing,
         errors=_refusals(result),
     )

@@ -109,13 +109,13 @@ def excerpt(content: str, query: str, limit: int) -> SafeString:
         wide = len(_CHINESE_CHARACTER.findall(content, 0, first.end()))
         if first.end() + wide > _LINE:
             start = max(first.start() - (_BEFORE // 2 if wide > first.end() // 2 else _BEFORE), 0)
-    shown = content[start : start + limit]
+    window = content[start : start + limit]
     pieces, end = ["…" if start else ""], 0
-    for match in pattern.finditer(shown) if pattern else ():
+    for match in pattern.finditer(window) if pattern else ():
         if match.end() > match.start():
-            pieces += [escape(shown[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
+            pieces += [escape(window[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
             end = match.end()
-    pieces += [escape(shown[end:]), "…" if start + limit < len(content) else ""]
+    pieces += [escape(window[end:]), "…" if start + limit < len(content) else ""]
     return mark_safe("".join(pieces))  # noqa: S308 (escaped)
 
 
@@ -158,9 +158,9 @@ _PIN = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> '
 
 def chosen(request: HttpRequest) -> list[str]:
     """The columns of this browser, in the order of CHOICES; as they are at first where none were chosen."""
-    named = request.COOKIES.get(COOKIE)
-    wanted = DEFAULT if named is None else named.split(".")
-    return [name for name in CHOICES if name in wanted]
+    cookie = request.COOKIES.get(COOKIE)
+    chosen_names = DEFAULT if cookie is None else cookie.split(".")
+    return [name for name in CHOICES if name in chosen_names]
 
 
 def constant(request: HttpRequest) -> set[str]:
@@ -236,8 +236,8 @@ class EntryColumns(CsvList):
     def text(self, entry: Any) -> str:
         """Two lines of it, the searched words marked; the style sheet cuts what is longer."""
         pin = format_html(_PIN, gettext("Pinned")) if entry.pinned else ""
-        shown = MASK if is_secret(entry) else excerpt(entry.content, entry.searched, SHOWN_CHARS)
-        return format_html('<span class="mp-clamp">{}{}</span>', pin, shown)
+        content_html = MASK if is_secret(entry) else excerpt(entry.content, entry.searched, SHOWN_CHARS)
+        return format_html('<span class="mp-clamp">{}{}</span>', pin, content_html)
 
     @display(description=_("scope"))
     def place(self, entry: Any) -> str:

@@ -213,9 +213,9 @@ class EntryList(ViewedChangeList):
     def describe_rows(self, rows: Iterable[Any]) -> None:
         """Give rows their state and end, and what the list leaves out or marks in each of them."""
         now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in rows})
-        seen, same = workspaces_of(self.request), columns.constant(self.request)
+        workspaces, same = workspaces_of(self.request), columns.constant(self.request)
         for row in rows:
-            row.is_one_of_several = seen is None or len(seen) > 1  # then the workspace stands beside the scope
+            row.is_one_of_several = workspaces is None or len(workspaces) > 1  # then the workspace stands by the scope
             row.same, row.searched = same, self.query
             row.ends_at = policies[row.workspace_id].end_of(row)
             row.state = state_of(row, row.ends_at, now)
@@ -223,8 +223,8 @@ class EntryList(ViewedChangeList):
     @property
     def column_choices(self) -> list[tuple[str, Any, bool]]:
         """The columns to choose from, by name and label, and whether each is chosen."""
-        wanted = columns.chosen(self.request)
-        return [(name, label, name in wanted) for name, label in columns.CHOICES.items()]
+        chosen_names = columns.chosen(self.request)
+        return [(name, label, name in chosen_names) for name, label in columns.CHOICES.items()]
 
     @property
     def typed(self) -> list[ExactTextFilter]:
@@ -375,10 +375,10 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         """Saved with its slots, in one change."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: list[Any], change: bool) -> None:
-        wanted = edit_of(form, formsets)
-        if wanted.columns or wanted.slots:
+        edit = edit_of(form, formsets)
+        if edit.columns or edit.slots:
             opened = form.cleaned_data["opened_version"]
-            update(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
+            update(form.instance, edit, now=timezone.now(), actor=actor_of(request), expected_version=opened)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
         """None: the history of entries is kept by the database, and words of users do not go into a second one."""
@@ -426,12 +426,12 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
 
     def history_steps(self, row: Entry) -> list[HistoryStep]:
         revisions = history_of(row)
-        wanted = {revision.batch_id for revision in revisions if revision.batch_id}
-        batches = Batch.objects.filter(workspace_id=row.workspace_id).in_bulk(wanted)
+        batch_ids = {revision.batch_id for revision in revisions if revision.batch_id}
+        batches = Batch.objects.filter(workspace_id=row.workspace_id).in_bulk(batch_ids)
         steps = []
         for revision in reversed(revisions):
-            shown = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
-            lines = [field_change(Entry, name, *pair) for name, pair in shown.items()]
+            pairs = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
+            lines = [field_change(Entry, name, *pair) for name, pair in pairs.items()]
             steps.append(
                 HistoryStep(
                     version=revision.version,
