@@ -29,14 +29,14 @@ class Answer(serializers.Serializer[Any]):
 
 @cache
 def _reader(
-    kind: type[Answer], passed: tuple[str, ...]
+    kind: type[Answer], passed_names: tuple[str, ...]
 ) -> tuple[list[str], Callable[[object], tuple[Any, ...]], dict[str, Any]]:
     """The names that are read off a row, how they are read, and an answer with none of its values yet."""
     fields: dict[str, Any] = kind._declared_fields
-    if undescribed := [name for name in passed if name not in fields]:
+    if undescribed := [name for name in passed_names if name not in fields]:
         raise TypeError(f"{kind.__name__} does not describe {', '.join(undescribed)}.")
-    names = [name for name, field in fields.items() if name not in passed and field.required is not False]
-    blank: dict[str, Any] = {name: None for name in fields if name in passed or name in names}
+    names = [name for name, field in fields.items() if name not in passed_names and field.required is not False]
+    blank: dict[str, Any] = {name: None for name in fields if name in passed_names or name in names}
     sources = [fields[name].source or name for name in names]
     match sources:
         case []:

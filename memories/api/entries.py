@@ -418,13 +418,13 @@ class EntryView(EntryCall):
         if twice := sorted(self.query.keys() & self.body.keys()):
             raise serializers.ValidationError({name: [_("This is given twice.")] for name in twice})
         along = (self.query | self.body).get("copies")
-        gone, copies = entries.expire_with_copies(
+        expired_entry, copies = entries.expire_with_copies(
             entry,
             along=entries.is_own_statement(entry) if along is None else along == "all",
             reach=self.caller.may_reach,
             **self.change(),
         )
-        return self.answer_with_copies(gone, copies)
+        return self.answer_with_copies(expired_entry, copies)
 
 
 class RestoreView(EntryCall):
@@ -469,16 +469,16 @@ class EntryHistoryView(Call):
         steps = history.history_of(entry_for(self.caller, uid))
         end = min(self.query.get("cursor", len(steps)), len(steps))
         begin = max(end - self.query["limit"], 0)
-        shown = steps[begin:end][::-1]
+        page_steps = steps[begin:end][::-1]
         # The ids clients know of the batches, and of the entries that took the place of this one
         workspace_id = self.caller.workspace_id
-        pks = {step.batch_id for step in shown if step.batch_id}
+        pks = {step.batch_id for step in page_steps if step.batch_id}
         batches = dict(Batch.objects.filter(workspace_id=workspace_id, pk__in=pks).values_list("pk", "uid"))
-        newer = {pk for step in shown for pk in step.columns.get("superseded_by", ()) if pk}
+        newer = {pk for step in page_steps for pk in step.columns.get("superseded_by", ()) if pk}
         rows = Entry.objects.filter(workspace_id=workspace_id, pk__in=newer).values_list("pk", "uid")
         successors = {pk: str(uid) for pk, uid in rows}
         answers = []
-        for step in shown:
+        for step in page_steps:
             changes = []
             for name, (old, new) in step.columns.items():
                 if name == "superseded_by":

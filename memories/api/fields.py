@@ -83,10 +83,10 @@ class Name(Text):
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
-        seen = "".join(char for char in name if not _is_unseen(char))
-        if name and not seen.strip():
+        visible_chars = "".join(char for char in name if not _is_unseen(char))
+        if name and not visible_chars.strip():
             self.fail("unseen")
-        if seen != name:
+        if visible_chars != name:
             self.fail("control")
         if name != name.strip():
             self.fail("edges")
@@ -157,9 +157,9 @@ class Word(_Typed, serializers.ChoiceField):
     default_error_messages = {"invalid_choice": _("“{input}” is not one of: {choices}.")}
 
     def fail(self, key: str, **kwargs: Any) -> NoReturn:
-        shown = str(kwargs.get("input", ""))
-        shown = shown if len(shown) <= SHOWN_CHARS else f"{shown[:SHOWN_CHARS]}…"
-        super().fail(key, **{**kwargs, "input": shown, "choices": ", ".join(filter(None, map(str, self.choices)))})
+        input_text = str(kwargs.get("input", ""))
+        input_text = input_text if len(input_text) <= SHOWN_CHARS else f"{input_text[:SHOWN_CHARS]}…"
+        super().fail(key, **{**kwargs, "input": input_text, "choices": ", ".join(filter(None, map(str, self.choices)))})
 
 
 class Moment(serializers.DateTimeField):
@@ -204,9 +204,9 @@ class Slots(serializers.DictField):
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         read: dict[str, str] = super().to_internal_value(data)
-        chosen = [name for name in read if name not in COLUMN_SLOTS]
-        if len(chosen) > conf.SLOT_LIMIT:
-            self.fail("many", count=len(chosen), limit=conf.SLOT_LIMIT)
+        slot_names = [name for name in read if name not in COLUMN_SLOTS]
+        if len(slot_names) > conf.SLOT_LIMIT:
+            self.fail("many", count=len(slot_names), limit=conf.SLOT_LIMIT)
         for name in read:
             if not 0 < len(name) <= conf.SLOT_NAME_CHARS:
                 self._refuse(name, "name", limit=conf.SLOT_NAME_CHARS)

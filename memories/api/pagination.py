@@ -31,9 +31,9 @@ class LimitQuery(fields.StrictSerializer):
 class Cursor(serializers.CharField):
     """Where a page of a list begins, as the page before it says."""
 
-    def __init__(self, written: re.Pattern[str], **kwargs: Any) -> None:
+    def __init__(self, pattern: re.Pattern[str], **kwargs: Any) -> None:
         super().__init__(required=False, max_length=40, **kwargs)
-        self.pattern = f"^{written.pattern}$"
+        self.pattern = f"^{pattern.pattern}$"
 
 
 class PageQuery(LimitQuery):

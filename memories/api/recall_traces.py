@@ -228,9 +228,9 @@ class FeedbackView(Call):
         trace = trace_for(self.caller, uid)
         if trace is None:
             raise NotFound
-        used = list(dict.fromkeys(self.body["used"]))
-        traces.record_feedback(trace, used, self.body["note"])
-        return Response(FeedbackAnswer.of(trace, used=used))
+        used_uids = list(dict.fromkeys(self.body["used"]))
+        traces.record_feedback(trace, used_uids, self.body["note"])
+        return Response(FeedbackAnswer.of(trace, used=used_uids))
 
 
 def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
@@ -243,7 +243,7 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
         pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
         for pk in {*trace.served, *(line.entry for line in lines)}
     }
-    served = [
+    memories = [
         RecordedMemory.of(**_memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights), **records[pk])
         for pk in trace.served
     ]
@@ -254,7 +254,7 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
             memory = RecordedLeftOut.of(**_memory(line, entries, weights), **record, reason=line.reason)
             withheld = record if line.reason == "other_scope" else ()
             left_out.append(memory | dict.fromkeys((*withheld, *traces.WITHHELD.get(line.reason, ()))))
-    return {"memories": served, "left_out": left_out}
+    return {"memories": memories, "left_out": left_out}
 
 
 def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:

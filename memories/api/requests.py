@@ -104,10 +104,10 @@ def too_deep(place: tuple[str, ...] = ()) -> APIException:
 
 def _error_at(place: tuple[str, ...], detail: str) -> APIException:
     """An error at this place of a body, whose names may hold what no answer can."""
-    named: Any = [ErrorDetail(detail, code="invalid")]
+    errors: Any = [ErrorDetail(detail, code="invalid")]
     for name in reversed(place):
-        named = {LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): named}
-    return ValidationError(named) if place else ParseError(detail)
+        errors = {LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): errors}
+    return ValidationError(errors) if place else ParseError(detail)
 
 
 def is_storable_number(value: float) -> bool:

@@ -174,8 +174,8 @@ class WebhookCall(Call):
         """Change a webhook; keys that may not read the words it sends, or would send, can only switch it off."""
         sends_words = columns.get("with_content", webhook.with_content)
         self._check_content(sends_words and columns != {"is_enabled": False})
-        if changed := webhooks.change(webhook, columns):
-            self.note(AuditEvent.SETTING, webhook, what="changed", fields=changed)
+        if changed_fields := webhooks.change(webhook, columns):
+            self.note(AuditEvent.SETTING, webhook, what="changed", fields=changed_fields)
         return webhook
 
     def _check_content(self, is_sent: bool) -> None:
@@ -336,10 +336,10 @@ class SendAgainView(WebhookCall):
         description="Send a delivery once more, under the id it has, with what holds now.",
     )
     def post(self, delivery: UUID) -> Response:
-        chosen = delivery_for(self.caller, delivery)
-        self.send_again(check_on(chosen.webhook), WebhookDelivery.objects.filter(pk=chosen.pk))
-        chosen.refresh_from_db()
-        return Response(delivery_answers(self.caller, [chosen])[0], status=202)
+        webhook_delivery = delivery_for(self.caller, delivery)
+        self.send_again(check_on(webhook_delivery.webhook), WebhookDelivery.objects.filter(pk=webhook_delivery.pk))
+        webhook_delivery.refresh_from_db()
+        return Response(delivery_answers(self.caller, [webhook_delivery])[0], status=202)
 
 
 class SendAllAgainView(WebhookCall):

@@ -44,19 +44,19 @@ def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
     last = WebhookDelivery.objects.filter(webhook=OuterRef("pk"), event=WebhookEvent.DEGRADED).order_by("-pk")
     webhooks: Any = Webhook.objects.receivers_of(WebhookEvent.DEGRADED)
     webhooks = webhooks.annotate(last_parts=Subquery(last.values("details__parts")[:1]))
-    changed = [webhook for webhook in webhooks if (webhook.last_parts or []) != list(parts)]
+    receivers = [webhook for webhook in webhooks if (webhook.last_parts or []) != list(parts)]
     details = {"degraded": bool(parts), "parts": list(parts)}
-    WebhookDelivery.objects.bulk_create(_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in changed)
-    return len(changed)
+    WebhookDelivery.objects.bulk_create(_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in receivers)
+    return len(receivers)
 
 
 def announce_leak(workspace_id: int, *, now: datetime) -> int:
     """Make the deliveries of an answer that was held back because it held a canary of this workspace; how many."""
     webhooks = Webhook.objects.receivers_of(WebhookEvent.DEGRADED).filter(workspace_id=workspace_id)
     details: dict[str, object] = {"degraded": True, "parts": ["canary"]}
-    made = [_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in webhooks]
-    WebhookDelivery.objects.bulk_create(made)
-    return len(made)
+    deliveries = [_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in webhooks]
+    WebhookDelivery.objects.bulk_create(deliveries)
+    return len(deliveries)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,17 +73,17 @@ class FailingJob:
 def announce_failing_jobs(failing: Sequence[FailingJob], *, now: datetime) -> int:
     """Make the deliveries of jobs that fail, once until each has ended well again; how many."""
     webhooks = list(Webhook.objects.receivers_of(WebhookEvent.JOB_FAILED)) if failing else []
-    made = []
+    deliveries = []
     for job in failing:
         earlier = WebhookDelivery.objects.filter(event=WebhookEvent.JOB_FAILED, details__job=job.job)
         earlier = earlier.filter(at__gt=job.well_at) if job.well_at else earlier
         notified = set(earlier.values_list("webhook_id", flat=True))
         details = {"job": job.job, "local_date": job.date.isoformat(), "attempts": job.attempts, "error": job.error}
-        made += [
+        deliveries += [
             _new(webhook, WebhookEvent.JOB_FAILED, now, details) for webhook in webhooks if webhook.pk not in notified
         ]
-    WebhookDelivery.objects.bulk_create(made)
-    return len(made)
+    WebhookDelivery.objects.bulk_create(deliveries)
+    return len(deliveries)
 
 
 def announce_test(webhook: Webhook, *, actor: str, now: datetime) -> WebhookDelivery:

@@ -149,10 +149,10 @@ class _Network(httpcore.NetworkBackend):
 
     def left(self) -> float:
         """Seconds. Raises httpcore.ReadTimeout when there are none."""
-        left = self.until - time.monotonic()
-        if left <= 0:
+        seconds = self.until - time.monotonic()
+        if seconds <= 0:
             raise httpcore.ReadTimeout
-        return left
+        return seconds
 
 
 class _Stream(httpcore.NetworkStream):

@@ -62,18 +62,18 @@ def subscribe(workspace_id: int, columns: Mapping[str, Any], *, now: datetime) -
 
 def change(webhook: Webhook, columns: Mapping[str, Any]) -> list[str]:
     """Give columns of a webhook other values; the names of those that differ. Raises what `subscribe` does."""
-    changed = [name for name, value in columns.items() if getattr(webhook, name) != value]
+    changed_names = [name for name, value in columns.items() if getattr(webhook, name) != value]
     was_enabled = webhook.is_enabled
-    for name in changed:
+    for name in changed_names:
         setattr(webhook, name, columns[name])
     check_events(webhook.format, webhook.events)
-    if "url" in changed:
-        changed += begin_anew(webhook)
+    if "url" in changed_names:
+        changed_names += begin_anew(webhook)
     with transaction.atomic():
         if webhook.is_enabled and not was_enabled:
             check_room(webhook.workspace_id)
-        webhook.save(update_fields=changed)
-    return [name for name in changed if name in columns]
+        webhook.save(update_fields=changed_names)
+    return [name for name in changed_names if name in columns]
 
 
 def begin_anew(webhook: Webhook) -> list[str]:
