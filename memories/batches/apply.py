@@ -65,8 +65,8 @@ def unfinished() -> QuerySet[Batch]:
 def resume(*, now: datetime, workspace_id: int | None = None, names: Collection[str] = ()) -> dict[str, int]:
     """Continue the batches of processes that died, all of them or those of some jobs in a workspace; how many."""
     resumed = failed = 0
-    left = unfinished() if workspace_id is None else unfinished().filter(workspace_id=workspace_id, name__in=names)
-    for batch in left:
+    backlog = unfinished() if workspace_id is None else unfinished().filter(workspace_id=workspace_id, name__in=names)
+    for batch in backlog:
         try:
             apply_batch(batch, now=now)
             resumed += 1
@@ -131,11 +131,11 @@ def _save_states(changes: Sequence[BatchChange]) -> None:
 
 def _create(work: _Work, rows: list[_PlannedRow[steps.CreateStep]]) -> None:
     # entries that rows rest on may have been changed or expired since the plan was made
-    wanted = {entry for row in rows for entry in row.step.rests_on}
+    basis_ids = {entry for row in rows for entry in row.step.rests_on}
     versions: dict[int, int] = {}
-    if wanted:
+    if basis_ids:
         live = Entry.objects.in_scope(lock_scopes([work.scope])[work.scope.pk]).live()
-        versions = dict(live.filter(pk__in=wanted).values_list("pk", "version"))
+        versions = dict(live.filter(pk__in=basis_ids).values_list("pk", "version"))
     ready = []
     for row in rows:
         if any(versions.get(entry) != version for entry, version in row.step.rests_on.items()):
@@ -249,9 +249,9 @@ def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[steps.Step]]) -> None:
             continue
         of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
         for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
-            named = [change for change in changes if getattr(change, column) is not None]
-            if ids := [getattr(change, column) for change in named]:
-                _mark(named, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
+            column_changes = [change for change in changes if getattr(change, column) is not None]
+            if ids := [getattr(change, column) for change in column_changes]:
+                _mark(column_changes, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
 
 
 def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> BulkOutcome:
@@ -266,8 +266,8 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
         case steps.ReplaceStep():
             successor = step.into.entry
             if not successor:  # the entry that the row at a position created
-                made = BatchChange.objects.filter(batch=work.batch, position=step.into.position or 0)
-                successor = made.filter(state=ChangeState.APPLIED).values_list("entry_id", flat=True).first()
+                makers = BatchChange.objects.filter(batch=work.batch, position=step.into.position or 0)
+                successor = makers.filter(state=ChangeState.APPLIED).values_list("entry_id", flat=True).first()
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
             replace = entries.merge if isinstance(step, steps.MergeStep) else entries.supersede

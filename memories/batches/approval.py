@@ -68,11 +68,11 @@ def reopen(batch: Batch, *, actor: str) -> Batch:
 def remove_steps(batch: Batch, positions: Iterable[int]) -> list[int]:
     """Remove rows from a plan, with those whose successor they create; their positions. Raises BatchSettled."""
     with _open_plan(batch) as changes:
-        wanted = set(positions)
-        resting = replaced_by_rows(changes, sorted(wanted)).values_list("position", flat=True)
-        removed = changes.filter(position__in=wanted.union(resting))
-        positions = sorted(removed.values_list("position", flat=True))
-        removed.update(state=ChangeState.LEFT, note=SkipReason.REMOVED)
+        wanted_positions = set(positions)
+        resting = replaced_by_rows(changes, sorted(wanted_positions)).values_list("position", flat=True)
+        removed_rows = changes.filter(position__in=wanted_positions.union(resting))
+        positions = sorted(removed_rows.values_list("position", flat=True))
+        removed_rows.update(state=ChangeState.LEFT, note=SkipReason.REMOVED)
         _count_planned(batch)
     return positions
 
@@ -80,8 +80,8 @@ def remove_steps(batch: Batch, positions: Iterable[int]) -> list[int]:
 def put_back_steps(batch: Batch, positions: Iterable[int]) -> int:
     """Put rows back into a plan that people took out of it; their number. Raises BatchSettled."""
     with _open_plan(batch):
-        removed = batch.changes.filter(state=ChangeState.LEFT, note=SkipReason.REMOVED, position__in=list(positions))
-        count = removed.update(state=ChangeState.PLANNED, note="")
+        rows = batch.changes.filter(state=ChangeState.LEFT, note=SkipReason.REMOVED, position__in=list(positions))
+        count = rows.update(state=ChangeState.PLANNED, note="")
         _count_planned(batch)
     return count
 
@@ -168,7 +168,7 @@ class OverruledReplacements:
             for change in rows.filter(batch__scope=scope)
             if isinstance(step := step_of(change), ReplaceStep) and change.entry_id
         ]
-        stored = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
+        successors = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
         places = {(change.batch_id, step.into.position) for change, step in steps if step.into.position}
         created: dict[tuple[int, int | None], str] = {}
         if places:
@@ -179,7 +179,7 @@ class OverruledReplacements:
                 if isinstance(step := step_of(maker), CreateStep):
                     created[maker.batch_id, maker.position] = step.draft.content
         for change, step in steps:
-            if entry := stored.get(step.into.entry or 0):
+            if entry := successors.get(step.into.entry or 0):
                 self._words[change.entry_id or 0].append(entry.content)
             elif content := created.get((change.batch_id, step.into.position or 0)):
                 self._words[change.entry_id or 0].append(content)

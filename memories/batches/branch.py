@@ -60,7 +60,7 @@ def may_take_in(plan: Batch) -> bool:
 def take_in(branch: Batch, plans: Iterable[Batch], *, actor: str, now: datetime) -> int:
     """Move the rows of waiting plans of the same memory into a branch; how many. Raises BatchSettled."""
     with transaction.atomic():
-        taken = 0
+        count = 0
         for plan in sorted(plans, key=lambda plan: plan.pk):
             behind = _last_position(branch)
             if plan.scope_id != branch.scope_id or not may_take_in(plan):
@@ -74,17 +74,17 @@ def take_in(branch: Batch, plans: Iterable[Batch], *, actor: str, now: datetime)
             values = {"branch": branch.pk, "plan": plan.pk, "behind": behind, "workspace": branch.workspace_id}
             with connection.cursor() as cursor:
                 cursor.execute(_TAKE_IN, values)
-                taken += cursor.rowcount
+                count += cursor.rowcount
         _count(branch)
-    return taken
+    return count
 
 
-def add_policies(branch: Batch, wanted: Values) -> int:
+def add_policies(branch: Batch, values: Values) -> int:
     """Have a branch set what differs between the policies that hold and these; how many. Raises BatchSettled."""
     with transaction.atomic():
         behind = _last_position(branch)
         present = Policy.objects.of(branch.workspace_id).values
-        steps = [PolicyStep.between(subject, present, wanted) for subject in sorted(present.keys() | wanted.keys())]
+        steps = [PolicyStep.between(subject, present, values) for subject in sorted(present.keys() | values.keys())]
         rows = [PlanRow(step=step) for step in steps if step.before != step.after]
         again = [step.about for step in steps if step.before != step.after]
         BatchChange.objects.filter(batch=branch, verb=BatchVerb.POLICY, draft__about__in=again).delete()

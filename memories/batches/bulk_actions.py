@@ -88,8 +88,8 @@ def merge(into: Entry, content: str | None = None) -> BulkAction:
 def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> BulkAction:
     """Set the same values in ATTRIBUTES and in slots of all entries; their content stays."""
     attributes = {name: value for name, value in columns.items() if name in ATTRIBUTES}
-    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in attributes.items()}
-    return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
+    values = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in attributes.items()}
+    return BulkAction(step=EditStep(columns=values, slots=dict(slots or {})))
 
 
 class _MaskSecrets(BulkAction):
@@ -199,12 +199,12 @@ def apply_action(entries: Sequence[Entry], action: BulkAction, *, now: datetime,
     for plan in result.batches:
         planned = sum(plan.counts.values())
         try:
-            done = sum(batches.apply_batch(plan, now=now).counts.values())
+            applied_count = sum(batches.apply_batch(plan, now=now).counts.values())
         except PlatformError as refusal:  # frozen since: the batch is resumed when the scope thaws
             result.refused.append((plan.scope or entries[0].scope, str(refusal)))
         else:
-            result.changed += done
-            result.skipped += planned - done
+            result.changed += applied_count
+            result.skipped += planned - applied_count
     return result
 
 

@@ -119,10 +119,10 @@ def _describe_words(row: Description, past: "_Past") -> None:
         case steps.CreateStep(draft=draft):
             row.before, row.after = was.get("content"), draft.content
         case steps.EditStep(columns=columns, slots=slots):
-            wanted = dict(columns)
-            content = wanted.pop("content", None)
+            values = dict(columns)
+            content = values.pop("content", None)
             row.after = None if content is None else str(content)
-            row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
+            row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in values.items()}
             had = past.slots_of(change)
             row.slots = {name: (had.get(name), value) for name, value in slots.items()}
         case steps.PolicyStep() as step:
@@ -203,7 +203,7 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
     replaced = [(row, row.step.into) for row in rows if isinstance(row.step, steps.ReplaceStep)]
     ids = {into.entry for _row, into in replaced if into.entry}
     positions = {into.position for _row, into in replaced if into.position}
-    stored = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
+    stored_entries = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
     makers = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
     by_position = {maker.position: maker for maker in makers} if positions else {}
     for row, into in replaced:
@@ -212,5 +212,5 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
             row.into_position, row.into = maker.position, maker.entry
             row.into_content = step.draft.content if isinstance(step, steps.CreateStep) else ""
         else:
-            row.into = stored.get(into.entry or 0)
+            row.into = stored_entries.get(into.entry or 0)
             row.into_content = row.into.content if row.into else ""

@@ -49,16 +49,16 @@ def move(entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, 
         return result
     try:
         rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts_of(movable, target)]
-        written = plan(target, rows, name="move", run=f"move:{uuid4()}", actor=actor, now=now, reason=reason)
-        apply_batch(written, now=now)
+        target_batch = plan(target, rows, name="move", run=f"move:{uuid4()}", actor=actor, now=now, reason=reason)
+        apply_batch(target_batch, now=now)
     except PlatformError as refusal:
         result.refused.append((target, str(refusal)))
         return result
-    applied = set(written.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
-    kept = [entry for n, entry in enumerate(movable, start=1) if n in applied]
-    archived = plan_for_each_scope(kept, archive(), now=now, actor=actor, reason=reason)
-    result.batches, result.refused = [written, *archived.batches], archived.refused
-    result.skipped += len(movable) - len(kept)
+    applied = set(target_batch.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
+    moved_entries = [entry for n, entry in enumerate(movable, start=1) if n in applied]
+    archived = plan_for_each_scope(moved_entries, archive(), now=now, actor=actor, reason=reason)
+    result.batches, result.refused = [target_batch, *archived.batches], archived.refused
+    result.skipped += len(movable) - len(moved_entries)
     for batch in archived.batches:
         result.changed += sum(apply_batch(batch, now=now).counts.values())
     return result

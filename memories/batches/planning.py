@@ -210,8 +210,8 @@ def write_rows(batch: Batch, rows: Iterable[PlanRow] | StepForAll, *, start: int
         while some := list(islice(changes, ROWS_AT_ONCE)):
             BatchChange.objects.bulk_create(some)
         return
-    step, chosen = rows.step, rows.entries.filter(scope=batch.scope, workspace_id=batch.workspace_id)
-    query, parameters = chosen.order_by().values_list("pk", "version").query.sql_with_params()
+    step, entries = rows.step, rows.entries.filter(scope=batch.scope, workspace_id=batch.workspace_id)
+    query, parameters = entries.order_by().values_list("pk", "version").query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memories_batchchange (workspace_id, batch_id, position, verb, entry_id, expected_version,"  # noqa: S608 (compiled by Django)

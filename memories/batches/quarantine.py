@@ -69,11 +69,11 @@ class Quarantined:
     refused: list[tuple[Scope, str]] = field(default_factory=list)  # frozen scopes, with the reason
 
 
-def suspect_entries(workspace_id: int, chosen: Collection[Entry], about: str) -> Suspect:
+def suspect_entries(workspace_id: int, memories: Collection[Entry], about: str) -> Suspect:
     """Some entries, with the messages they rest on."""
-    origins = frozenset(origin for entry in chosen for origin in entry.origins)
-    scopes = frozenset(entry.scope_id for entry in chosen)
-    ids = frozenset(entry.pk for entry in chosen)
+    origins = frozenset(origin for entry in memories for origin in entry.origins)
+    scopes = frozenset(entry.scope_id for entry in memories)
+    ids = frozenset(entry.pk for entry in memories)
     return Suspect(workspace_id=workspace_id, about=about, entries=ids, origins=origins, scopes=scopes)
 
 
@@ -84,8 +84,8 @@ def suspect_file(scope: Scope, path: str, about: str) -> Suspect:
 
 def suspect_batch(batch: Batch, about: str) -> Suspect:
     """What a batch wrote, such as an import."""
-    made = BatchChange.objects.filter(batch=batch, verb=BatchVerb.CREATE, state=ChangeState.APPLIED)
-    wrote = Entry.objects.filter(workspace_id=batch.workspace_id, pk__in=made.values("entry"))
+    create_rows = BatchChange.objects.filter(batch=batch, verb=BatchVerb.CREATE, state=ChangeState.APPLIED)
+    wrote = Entry.objects.filter(workspace_id=batch.workspace_id, pk__in=create_rows.values("entry"))
     return suspect_entries(batch.workspace_id, wrote, about)
 
 
@@ -108,15 +108,17 @@ def affected_by(suspect: Suspect) -> Affected:
     """Everything that rests on a suspect, at whatever remove."""
     lineage = lineage_of(suspect.workspace_id, entries=suspect.entries, origins=suspect.origins)
     rows = Entry.objects.filter(workspace_id=suspect.workspace_id, pk__in=lineage.entries, quarantined_at__isnull=True)
-    chosen = list(rows.select_related("scope").defer("terms").order_by("scope_id", "pk"))
+    memories = list(rows.select_related("scope").defer("terms").order_by("scope_id", "pk"))
     days = entries.days_resting_on(suspect.workspace_id, lineage.days)
-    live = sum(entry.is_live() for entry in chosen)
-    return Affected(suspect, chosen, days, live, Entry.objects.live().filter(workspace_id=suspect.workspace_id).count())
+    live = sum(entry.is_live() for entry in memories)
+    return Affected(
+        suspect, memories, days, live, Entry.objects.live().filter(workspace_id=suspect.workspace_id).count()
+    )
 
 
 def quarantine(affected: Affected, *, reason: str, now: datetime, actor: str) -> Quarantined:
     """Put all of it into quarantine, now. A frozen scope is refused with the reason, and keeps what it has."""
-    suspect, done = affected.suspect, Quarantined(run=f"quarantine:{uuid4()}")
+    suspect, result = affected.suspect, Quarantined(run=f"quarantine:{uuid4()}")
     by_scope: defaultdict[Scope, list[Entry]] = defaultdict(list)
     for entry in affected.entries:
         by_scope[entry.scope].append(entry)
@@ -128,16 +130,16 @@ def quarantine(affected: Affected, *, reason: str, now: datetime, actor: str) ->
             origins = tuple(path for path in entry.origins if path in suspect.origins)
             rows.append(PlanRow(step=QuarantineStep(origins=origins), entry_id=entry.pk))
         try:
-            batch = plan(scope, rows, name=NAME, run=done.run, actor=actor, now=now, reason=reason)
-            done.entries += sum(apply_batch(batch, now=now).counts.values())
+            batch = plan(scope, rows, name=NAME, run=result.run, actor=actor, now=now, reason=reason)
+            result.entries += sum(apply_batch(batch, now=now).counts.values())
         except PlatformError as refusal:
-            done.refused.append((scope, str(refusal)))
+            result.refused.append((scope, str(refusal)))
         else:
-            done.batches.append(batch)
-    done.conversations = entries.cover_messages(
-        suspect.workspace_id, affected.scopes, suspect.origins, run=done.run, now=now, actor=actor
+            result.batches.append(batch)
+    result.conversations = entries.cover_messages(
+        suspect.workspace_id, affected.scopes, suspect.origins, run=result.run, now=now, actor=actor
     )
-    return done
+    return result
 
 
 def let_back(
@@ -150,8 +152,8 @@ def let_back(
     back = 0
     for batch in batches_of(workspace_id, run):
         rows = BatchChange.objects.filter(batch=batch, verb=BatchVerb.QUARANTINE, state=ChangeState.APPLIED)
-        chosen = rows if only is None else rows.filter(entry__in=list(only))
-        if positions := list(chosen.values_list("position", flat=True)):
+        changes = rows if only is None else rows.filter(entry__in=list(only))
+        if positions := list(changes.values_list("position", flat=True)):
             undo = plan_undo(batch, positions=positions, actor=actor, now=now, reason=reason, force=True)
             back += sum(apply_batch(undo, now=now).counts.values())
     if only is None:
@@ -159,16 +161,16 @@ def let_back(
     return back
 
 
-def expire(chosen: Sequence[Entry], *, now: datetime, actor: str, reason: str) -> int:
+def expire(memories: Sequence[Entry], *, now: datetime, actor: str, reason: str) -> int:
     """Take entries that are in quarantine out of use for good, in a batch a scope; how many. Raises ScopeFrozen."""
     by_scope: defaultdict[Scope, list[PlanRow]] = defaultdict(list)
-    for entry in chosen:
+    for entry in memories:
         by_scope[entry.scope].append(PlanRow(step=ExpireStep(only_live=False), entry_id=entry.pk))
-    run, gone = f"operator:{uuid4()}", 0
+    run, count = f"operator:{uuid4()}", 0
     for scope, rows in by_scope.items():
         batch = plan(scope, rows, name=BatchVerb.EXPIRE, run=run, actor=actor, now=now, reason=reason)
-        gone += sum(apply_batch(batch, now=now).counts.values())
-    return gone
+        count += sum(apply_batch(batch, now=now).counts.values())
+    return count
 
 
 def batches_of(workspace_id: int, run: str) -> list[Batch]:

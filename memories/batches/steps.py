@@ -176,8 +176,8 @@ class PolicyStep(_Step):
     after: tuple[float | None, ...] = ()
 
     @classmethod
-    def between(cls, subject: Subject, present: Values, wanted: Values) -> "PolicyStep":
-        values = [(some[subject],) if subject in some else () for some in (present, wanted)]
+    def between(cls, subject: Subject, present: Values, target: Values) -> "PolicyStep":
+        values = [(some[subject],) if subject in some else () for some in (present, target)]
         return cls(about="/".join(subject), before=values[0], after=values[1])
 
     @property

@@ -55,8 +55,8 @@ def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> 
     scope, parts = batch.scope, dict[int, Part]()
     prior = entries.rows_before(batch.pk, Entry._meta.db_table, touched)
     new = {pk for pk, row in prior.items() if row.is_new or "content" in row.columns}
-    seen, quoting = set(new), quoting_days(scope.workspace_id, events)
-    made = {pk for pk, row in entries.rows_before(batch.pk, DailyEvent._meta.db_table, events).items() if row.is_new}
+    seen_ids, quoting = set(new), quoting_days(scope.workspace_id, events)
+    days = {pk for pk, row in entries.rows_before(batch.pk, DailyEvent._meta.db_table, events).items() if row.is_new}
     while new or quoting:
         made_rows, new = _made_of(batch, scope, new, quoting), set[int]()
         quoting = set()
@@ -64,11 +64,11 @@ def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> 
             part = parts.setdefault(row[0], Part(row[0]))
             replaced = replaced_by_rows(BatchChange.objects.filter(batch=row[0], state=ChangeState.APPLIED), [row[1]])
             part.entries |= {change.entry_id or 0, *(other.entry_id or 0 for other in replaced)} - {0}
-            if change.note in ("", Outcome.MERGED) and change.entry_id not in seen:
+            if change.note in ("", Outcome.MERGED) and change.entry_id not in seen_ids:
                 new.add(change.entry_id or 0)
-        seen |= new
+        seen_ids |= new
     for part in parts.values():
-        part.days = days_quoted_by(scope.workspace_id, part.entries) - made
+        part.days = days_quoted_by(scope.workspace_id, part.entries) - days
     return MadeOfIt(
         sorted(parts.values(), key=lambda part: -part.batch), daily_events.notes_of_days(scope, sorted(events))
     )
@@ -82,12 +82,12 @@ def _made_of(batch: Batch, scope: Scope, sources: Collection[int], quoting: Coll
     for replacing, position in replaced.values_list("batch_id", "draft__into__position"):
         positions[replacing].add(position)
     lines = Link.objects.filter(workspace_id=scope.workspace_id, kind=LinkKind.SOURCE_OF, from_entry__in=sources)
-    named = Q(entry__in=set(lines.values_list("to_entry_id", flat=True)))
-    named |= Q(entry__in=quoting, batch_id__gt=batch.pk)  # of a day that has grown, what was made before stays
+    condition = Q(entry__in=set(lines.values_list("to_entry_id", flat=True)))
+    condition |= Q(entry__in=quoting, batch_id__gt=batch.pk)  # of a day that has grown, what was made before stays
     for replacing, places in positions.items():
-        named |= Q(batch=replacing, position__in=places)
-    made = rows.filter(named, verb=BatchVerb.CREATE, draft__source=Source.COMPRESSION)
-    return {(change.batch_id, change.position): change for change in made}
+        condition |= Q(batch=replacing, position__in=places)
+    changes = rows.filter(condition, verb=BatchVerb.CREATE, draft__source=Source.COMPRESSION)
+    return {(change.batch_id, change.position): change for change in changes}
 
 
 #: Entries of which a batch changed the row, slots, links or suppression, from the history.
@@ -163,8 +163,8 @@ def plan_undo(
 def changed_since(batch: Batch, model: type[Entry | DailyEvent] = Entry) -> list[int]:
     """Entries or events of an applied batch that were changed since: an undo skips them unless it is forced."""
     table = model._meta.db_table
-    changed = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by().values_list("row_id", flat=True)
-    prior = entries.rows_before(batch.pk, table, set(changed))
+    row_ids = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by().values_list("row_id", flat=True)
+    prior = entries.rows_before(batch.pk, table, set(row_ids))
     return sorted(entries.changed_since_batch(prior, table=table))
 
 
@@ -222,8 +222,8 @@ def _still_applied(batch: Batch) -> list[int]:
 def _entries_of_rows(batch: Batch, positions: Collection[int]) -> list[int]:
     """The entries of these rows, and those replaced by what these rows created."""
     changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, entry__isnull=False)
-    chosen = changes.filter(position__in=list(positions)) | replaced_by_rows(changes, positions)
-    return sorted({entry for entry in chosen.values_list("entry_id", flat=True) if entry is not None})
+    rows = changes.filter(position__in=list(positions)) | replaced_by_rows(changes, positions)
+    return sorted({entry for entry in rows.values_list("entry_id", flat=True) if entry is not None})
 
 
 def _policies_put_back(batch: Batch, positions: Collection[int] | None, *, force: bool) -> Iterator[PlanRow]:
@@ -239,5 +239,5 @@ def _policies_put_back(batch: Batch, positions: Collection[int] | None, *, force
 def _events(batch: Batch, positions: Collection[int] | None) -> list[int]:
     """The events its rows wrote or put back, except those undone already."""
     changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, event__isnull=False)
-    chosen = changes if positions is None else changes.filter(position__in=list(positions))
-    return sorted({event for event in chosen.values_list("event_id", flat=True) if event is not None})
+    rows = changes if positions is None else changes.filter(position__in=list(positions))
+    return sorted({event for event in rows.values_list("event_id", flat=True) if event is not None})

@@ -83,8 +83,8 @@ def plan_due(workspace_id: int, *, now: datetime, run: str, actor: str = ACTOR) 
     scopes = set(entries.order_by().values_list("scope_id", flat=True).distinct())
     for pk in sorted(scopes.union(begun.values_list("scope_id", flat=True))):
         scope = Scope.objects.get(pk=pk)
-        chosen = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
-        due = batches.StepForAll(ExpireStep(), chosen)
+        rows = Entry.objects.live().filter(policies.over(now, scope_kind=scope.kind), pinned=False)
+        due = batches.StepForAll(ExpireStep(), rows)
         reason = policies.describe_ttls(scope.kind)
         try:
             yield batches.plan(scope, due, name=JOB, run=run, actor=actor, now=now, reason=reason)
@@ -134,8 +134,8 @@ def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQue
     return live.filter(policies.over(now))
 
 
-def is_job_batch(done: Batch) -> bool:
-    return Batch.objects.filter(JOB_BATCHES, pk=done.pk).exists()
+def is_job_batch(batch: Batch) -> bool:
+    return Batch.objects.filter(JOB_BATCHES, pk=batch.pk).exists()
 
 
 def expiry_batches(*, since: datetime) -> QuerySet[Batch]:
@@ -170,16 +170,16 @@ def plan_restore(
     `among` are the entries that are meant, where not all are. The batches are of one run, and are undone together.
     """
     by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
-    for done in expiries:
-        if done.scope_id is not None:
-            by_scope[done.scope_id].append(done)
+    for expiry in expiries:
+        if expiry.scope_id is not None:
+            by_scope[expiry.scope_id].append(expiry)
     run = f"restore:{uuid4()}"
     for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
-        chosen = expired_by(by_scope[scope.pk])
+        rows = expired_by(by_scope[scope.pk])
         if among is not None:
-            chosen = chosen.filter(pk__in=among)
-        if chosen.exists():
-            step = batches.StepForAll(RestoreStep.lasting(term), chosen)
+            rows = rows.filter(pk__in=among)
+        if rows.exists():
+            step = batches.StepForAll(RestoreStep.lasting(term), rows)
             yield batches.plan(scope, step, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, reason=reason)
 
 
@@ -296,18 +296,18 @@ def _faded_entries(scope: Scope, now: datetime) -> EntryQuerySet:
     return weighed.filter(relevance__lt=conf.FADED)
 
 
-def _archive(scope: Scope, chosen: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
+def _archive(scope: Scope, facts: EntryQuerySet, name: str, *, now: datetime, run: str) -> dict[str, int]:
     """Archive facts in a batch that passes the safety limit; none is made while one of its name waits for a person."""
     run = batches.run_part(run, name)
     begun = Batch.objects.filter(run=run, scope=scope).exists()
-    if not begun and (batches.open_proposals(scope, name) or not chosen.exists()):
+    if not begun and (batches.open_proposals(scope, name) or not facts.exists()):
         return {}
-    step = batches.StepForAll(ArchiveStep(), chosen)  # not summed: what passes, passes every month
+    step = batches.StepForAll(ArchiveStep(), facts)  # not summed: what passes, passes every month
     plan = batches.plan(scope, step, name=name, run=run, actor=CAPACITY_ACTOR, now=now, judged=True, summed=False)
-    done = batches.apply_batch(plan, now=now)
-    if done.state == BatchState.PROPOSED:
+    batch = batches.apply_batch(plan, now=now)
+    if batch.state == BatchState.PROPOSED:
         return {"held": 1}
-    return {"faded" if name == FADED else "crowded_out": done.counts.get(BatchVerb.ARCHIVE, 0)}
+    return {"faded" if name == FADED else "crowded_out": batch.counts.get(BatchVerb.ARCHIVE, 0)}
 
 
 def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
@@ -317,14 +317,14 @@ def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
     if total <= conf.FACTS_MOST:
         return dict(counts)
     surplus = total - conf.FACTS_MOST
-    chosen: list[int] = []
+    chosen_pks: list[int] = []
     for categories in PASSING:
         free = _facts(scope).filter(category__in=categories, pinned=False)
         weighed = free.annotate(relevance=relevance(categories[0], now))
         least = weighed.order_by("relevance", "pk").values_list("pk", flat=True)
-        chosen += list(least[: surplus - len(chosen)])
-    counts.update(_archive(scope, _facts(scope).filter(pk__in=chosen), CROWDED, now=now, run=run))
-    surplus -= len(chosen)
+        chosen_pks += list(least[: surplus - len(chosen_pks)])
+    counts.update(_archive(scope, _facts(scope).filter(pk__in=chosen_pks), CROWDED, now=now, run=run))
+    surplus -= len(chosen_pks)
     if surplus <= 0 or batches.open_proposals(scope, REST):
         return dict(counts)
     # what lasts: the least important and least recently used of what no person refused to archive

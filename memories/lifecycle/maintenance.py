@@ -78,10 +78,10 @@ def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, in
 
 def clean_up(*, now: datetime) -> dict[str, int]:
     """Remove outdated records in short transactions; the number of each kind. Locked ones wait for the next run."""
-    removed: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     with connection.cursor() as cursor:
         for name, (table, column, before) in _outdated_rows(now).items():
-            removed[name], last = 0, CHUNK
+            counts[name], last = 0, CHUNK
             while last == CHUNK:
                 cursor.execute(
                     f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
@@ -89,8 +89,8 @@ def clean_up(*, now: datetime) -> dict[str, int]:
                     [before, CHUNK],
                 )
                 last = int(cursor.rowcount)
-                removed[name] += last
-    return dict(removed) | {"audit": AuditRecord.forget(before=now - conf.AUDIT_TTL)}
+                counts[name] += last
+    return dict(counts) | {"audit": AuditRecord.forget(before=now - conf.AUDIT_TTL)}
 
 
 def count_outdated(*, now: datetime) -> dict[str, int]:
