@@ -90,8 +90,8 @@ def read_stamp(comments: list[str], origins: Mapping[str, Stamp]) -> Stamp:
             fields = {name: unsafe(value) for name, value in _FIELD.findall(comment)}
             at: datetime | None = None
             with suppress(ValueError, OverflowError):
-                written = datetime.fromisoformat(fields.get("at", ""))
-                at = written if written.tzinfo and written.astimezone(UTC).year > 1 else None
+                moment = datetime.fromisoformat(fields.get("at", ""))
+                at = moment if moment.tzinfo and moment.astimezone(UTC).year > 1 else None
             return Stamp(at, fields.get("session", ""), fields.get("scope", ""))
         if short := _SHORT.fullmatch(comment):
             origin, at = origins.get(short[2] or "", Stamp()), None
@@ -118,11 +118,11 @@ def _origin_id(stamp: Stamp) -> str:
 
 def _origin_fields(stamp: Stamp) -> str:
     """The fields of an origin, each value one word."""
-    written = ""
+    fields = ""
     for name, value in (("session", stamp.session), ("scope", stamp.scope_key)):
         signs = (f"&#{ord(char)};" if char.isspace() or not char.isprintable() else char for char in safe(value))
-        written += f" {name}={''.join(signs)}" if value else ""
-    return written
+        fields += f" {name}={''.join(signs)}" if value else ""
+    return fields
 
 
 def _in_base_36(number: int) -> str:
@@ -157,17 +157,17 @@ def parted(raw: str) -> tuple[str, list[str]]:
     """A text without its comments, and these. One that is escaped, or not closed, is text."""
     if OPEN not in raw:
         return raw, []
-    pieces, cut, begin, start = [], [], 0, raw.find(OPEN)
+    pieces, comments, begin, start = [], [], 0, raw.find(OPEN)
     while start >= 0 and (end := raw.find(CLOSE, start + len(OPEN))) >= 0:
         if raw[start - 1 : start] == "\\":
             start = raw.find(OPEN, start + 1)
             continue
         end += len(CLOSE)
-        cut.append(raw[start:end])
+        comments.append(raw[start:end])
         is_apart = raw[end : end + 1] in ("", " ", "\n") and raw[start - 1 : start] == " " and start > begin
         pieces.append(raw[begin : start - is_apart])
         begin, start = end, raw.find(OPEN, end)
-    return "".join([*pieces, raw[begin:]]), cut
+    return "".join([*pieces, raw[begin:]]), comments
 
 
 def escaped(text: str) -> str:
@@ -188,9 +188,9 @@ def safe(text: str) -> str:
 def unsafe(text: str) -> str:
     """What `safe` was given."""
 
-    def character(written: re.Match[str]) -> str:
-        number = int(written.group(1))
-        return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else written.group()
+    def character(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else match.group()
 
     return _NUMBERED.sub(character, text)
 

@@ -256,13 +256,13 @@ def rewrite(folder: ScopeFolder, path: str, change: Callable[[str], str]) -> Non
             with locked(folder, path, os.O_RDWR, create=False) as (folder_fd, name, _fd):
                 data, before = _steady(folder_fd, name)
                 text = _text_of(data)
-                changed = change(text)
-                if changed == text:
+                new_text = change(text)
+                if new_text == text:
                     return
                 if "\r\n" in text and not _LONE_LF.search(text):
-                    changed = _LONE_LF.sub("\r\n", changed)
+                    new_text = _LONE_LF.sub("\r\n", new_text)
                 bom = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
-                if _swap(folder_fd, name, bom + changed.encode(), before):
+                if _swap(folder_fd, name, bom + new_text.encode(), before):
                     return
         except FileNotFoundError:
             if not (text := change("")):
@@ -317,10 +317,10 @@ def _newlines(data: bytes) -> int:
 def _lines(readline: Callable[[int], str]) -> Iterator[str]:
     """The lines of a file without their ends, never more of one in memory than is shown."""
     while line := readline(LINE_CHARS + 1):
-        shown = line.rstrip("\n")
+        text = line.rstrip("\n")
         while line and not line.endswith("\n"):
             line = readline(LINE_CHARS)
-        yield shown if len(shown) <= LINE_CHARS else f"{shown[:LINE_CHARS]}…"
+        yield text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…"
 
 
 @dataclass(frozen=True)
@@ -373,9 +373,9 @@ def _holds(folder: ScopeFolder, path: str, data: bytes) -> bool:
 def _swap(folder_fd: int, name: str, data: bytes, before: os.stat_result) -> bool:
     """Put a changed copy in the place of a file; False: it was changed by somebody else meanwhile."""
     mark = f".rewrite-{hashlib.sha256(name.encode()).hexdigest()[:16]}-"
-    for left in os.listdir(folder_fd):
-        if left.startswith(mark):  # by a process that was killed: we hold the lock, nobody else is at it
-            os.unlink(left, dir_fd=folder_fd)
+    for leftover in os.listdir(folder_fd):
+        if leftover.startswith(mark):  # by a process that was killed: we hold the lock, nobody else is at it
+            os.unlink(leftover, dir_fd=folder_fd)
     draft = f"{mark}{secrets.token_hex(4)}.tmp"
     fd = open_file(folder_fd, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:

@@ -83,10 +83,10 @@ class _Text:
         )
         return _CHUNK.split(self.folded) if is_plain else [self.folded]
 
-    def most(self, wanted: list["_Word"]) -> float:
+    def most(self, terms: list["_Word"]) -> float:
         """What no block of it scores more than."""
         around = f"{self.folded} {_folded(self.path)}"
-        return max(_score(wanted, chunk, around) for chunk in self.chunks) if _score(wanted, self.folded, "") else 0.0
+        return max(_score(terms, chunk, around) for chunk in self.chunks) if _score(terms, self.folded, "") else 0.0
 
     @cached_property
     def blocks(self) -> list[tuple[Block, str, str]]:
@@ -100,8 +100,8 @@ class _Text:
         try:
             short = datetime.fromtimestamp(comments.last_second(self.raw), UTC).date().isoformat()
             days = [*_STAMPED_DAY.findall(self.raw), day.isoformat() if day else "", short]
-            written = datetime.fromisoformat(max(days))
-            return (written.replace(tzinfo=UTC) + _DAY_AND_ZONE).timestamp()
+            last_day = datetime.fromisoformat(max(days))
+            return (last_day.replace(tzinfo=UTC) + _DAY_AND_ZONE).timestamp()
         except (ValueError, OverflowError, OSError):
             return float("inf")
 
@@ -120,18 +120,18 @@ def search(
     # The words of a question that matter, each once; all of them where none does
     query_words = list(dict.fromkeys(words(query)))
     telling = [word for word in query_words if word not in ENGLISH_STOPWORDS and word not in CHINESE_STOPWORDS]
-    wanted = [_Word.of(word) for word in telling or query_words]
-    if not wanted or limit < 1:
+    terms = [_Word.of(word) for word in telling or query_words]
+    if not terms or limit < 1:
         return []
     texts = _texts(folders, transcripts)
-    promising = [(most, text) for text in texts if (most := text.most(wanted))]  # what a block of theirs can score
+    promising = [(most, text) for text in texts if (most := text.most(terms))]  # what a block of theirs can score
     best: list[tuple[tuple[float, float, str, int], FileMatch]] = []
     for most, text in sorted(promising, key=lambda pair: (-pair[0], -pair[1].newest)):
         if len(best) == limit and (-most, -text.newest) > best[-1][0][:2]:
             break  # neither this file nor one of those after it holds anything better
         path = _folded(text.path)
         for block, content, heading in text.blocks:
-            if score := _score(wanted, content, f"{heading} {path}"):
+            if score := _score(terms, content, f"{heading} {path}"):
                 best.append(_match_with_rank(text, block, score, zone))
         best = sorted(best, key=itemgetter(0))[:limit]
     return [match for _place, match in best]
@@ -172,15 +172,15 @@ def forget() -> None:
         _cache.clear()
 
 
-def _score(wanted: list[_Word], content: str, around: str) -> float:
+def _score(terms: list[_Word], content: str, around: str) -> float:
     """The share of the words a text holds; a word around it counts less, and only beside one in it."""
-    shares = [word.share(content) for word in wanted]
+    shares = [word.share(content) for word in terms]
     if not any(shares):
         return 0.0
     weighed = (
-        s if s >= _AROUND else max(s, _AROUND * word.share(around)) for s, word in zip(shares, wanted, strict=True)
+        s if s >= _AROUND else max(s, _AROUND * word.share(around)) for s, word in zip(shares, terms, strict=True)
     )
-    return sum(weighed) / len(wanted)
+    return sum(weighed) / len(terms)
 
 
 def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:

@@ -144,8 +144,8 @@ class ScopeFolder:
         if path == self.long_term:
             return True
         rest = _below(self.base or _ROOT, path)
-        taken = (_TRANSCRIPTS, _LONG_TERM.casefold()) if self.base else (_SCOPES,)
-        return bool(rest) and rest[0].casefold() not in taken and _is_file(path, rest)
+        reserved_names = (_TRANSCRIPTS, _LONG_TERM.casefold()) if self.base else (_SCOPES,)
+        return bool(rest) and rest[0].casefold() not in reserved_names and _is_file(path, rest)
 
 
 def root() -> Path:
@@ -199,8 +199,8 @@ def _folder_names(scope_key: str) -> list[str]:
 def keys_of_folders(names: Iterable[str], keys: Iterable[str]) -> dict[str, str]:
     """The key of the scope each of these names of folders is for; `keys` are those some of them may be cut from."""
     names = list(names)
-    cut = {name: key for key in keys for name in _folder_names(key)} if any("~" in name for name in names) else {}
-    return {name: cut.get(name, name.replace(_COLON, ":")) for name in names}
+    by_name = {name: key for key in keys for name in _folder_names(key)} if any("~" in name for name in names) else {}
+    return {name: by_name.get(name, name.replace(_COLON, ":")) for name in names}
 
 
 def scope_folders(workspace_folder: str) -> list[str]:
@@ -240,9 +240,9 @@ def resolve_path(folders: Sequence[ScopeFolder], path: str) -> tuple[ScopeFolder
 
 def day_of(path: str) -> date | None:
     """The day whose notes or transcript a path leads to."""
-    named = _DAY.fullmatch(path)
+    match = _DAY.fullmatch(path)
     try:
-        return date.fromisoformat(named.group(1)) if named else None
+        return date.fromisoformat(match.group(1)) if match else None
     except ValueError:
         return None
 

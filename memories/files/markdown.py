@@ -45,8 +45,8 @@ def reworded(lines: list[str], piece: Piece, content: str) -> Iterator[str]:
         # Its cells between ` | ` as far as there are columns; else all in the first
         prefix = first[: len(first) - len(first.lstrip(_AROUND))]
         tail = [comment.replace("|", r"\|") for comment in _kept_comments(piece)]
-        for made in (content.split(" | ", piece.columns - 1), [content]):
-            filled = [comments.cell(cell) for cell in made] + [""] * (piece.columns - len(made))
+        for cells in (content.split(" | ", piece.columns - 1), [content]):
+            filled = [comments.cell(cell) for cell in cells] + [""] * (piece.columns - len(cells))
             row = f"| {' | '.join([*filled[:-1], ' '.join(filter(None, [filled[-1], *tail]))])} |"
             yield _put(lines, piece, [prefix + row])
         return
@@ -161,10 +161,10 @@ def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = 
 
 def item(content: str, stamp: Stamp) -> str:
     """A text as one list item that ends in its stamp; what the id in it stands for is left out."""
-    wanted, mark = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip(), stamped(stamp)
-    line = _item(comments.written(wanted, blank=""), mark)
-    if "\n" in wanted and [block.text for block in blocks(line)] != [wanted]:  # an empty line that ends the item
-        return _item(comments.written(wanted), mark)
+    text, mark = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip(), stamped(stamp)
+    line = _item(comments.written(text, blank=""), mark)
+    if "\n" in text and [block.text for block in blocks(line)] != [text]:  # an empty line that ends the item
+        return _item(comments.written(text), mark)
     return line
 
 
@@ -175,15 +175,15 @@ def replaced(text: str, block: Block, content: str) -> str:
     """
     bom, text = _without_bom(text)
     piece, here = _piece_of(text, block)
-    wanted = content.replace("\r\n", "\n").replace("\r", "\n")
-    wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
+    words = content.replace("\r\n", "\n").replace("\r", "\n")
+    words = words.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else words.strip()
     before = blocks(text)
     expected, place = [_words_of(each) for each in before], before.index(here)
-    expected[place] = (wanted, *expected[place][1:])
-    if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
-        for changed in reworded(lines_of(text), piece, wanted):
-            if [_words_of(each) for each in blocks(changed)] == expected:
-                return bom + changed
+    expected[place] = (words, *expected[place][1:])
+    if len(words) <= conf.CONTENT_MAX_CHARS and words:
+        for new_text in reworded(lines_of(text), piece, words):
+            if [_words_of(each) for each in blocks(new_text)] == expected:
+                return bom + new_text
     raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
 
 
@@ -197,28 +197,28 @@ def struck(text: str, block: Block, at: datetime) -> str:
     before = blocks(text)
     before.remove(here)
     expected = [_words_of(each) for each in before]
-    for changed in struck_out(lines_of(text), piece, at):
-        if [_words_of(each) for each in blocks(changed)] == expected:
-            return bom + changed
+    for new_text in struck_out(lines_of(text), piece, at):
+        if [_words_of(each) for each in blocks(new_text)] == expected:
+            return bom + new_text
     raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
 
 
 def unstruck(text: str, content: str) -> str | None:
     """The text with the last struck block of these words put back as it was; None: no struck line says that."""
-    wanted = content.strip()
+    words = content.strip()
     before: int | None = None  # how many blocks there are; counted when a struck line may be it
-    begins = _letters_of(wanted.split("\n")[0])[:20]
+    begins = _letters_of(words.split("\n")[0])[:20]
     for line in reversed(list(comments.struck_texts(text))):
         if begins not in _letters_of(line.raw) and begins not in _letters_of(comments.parted(line.raw)[0]):
             continue  # with its comments, which are text in code, and without them
         before = len(blocks(text)) if before is None else before
         for start, end in _places_of(text, line):
-            changed = text[:start] + line.raw + text[end:]
-            now, number = blocks(changed), len(lines_of(text[:start] + "x"))
+            new_text = text[:start] + line.raw + text[end:]
+            now, number = blocks(new_text), len(lines_of(text[:start] + "x"))
             if len(now) == before + 1 and any(
-                block.text.strip() == wanted and block.line_from == number for block in now
+                block.text.strip() == words and block.line_from == number for block in now
             ):
-                return changed
+                return new_text
     return None
 
 
@@ -296,20 +296,20 @@ def time_of(path: str, block: Block, zone: tzinfo) -> datetime | None:
 _WAYS = 4  # of striking, that are tried for all at once
 
 
-def struck_all(text: str, gone: Sequence[Block], at: datetime) -> tuple[str, list[InvalidDraft]]:
+def struck_all(text: str, targets: Sequence[Block], at: datetime) -> tuple[str, list[InvalidDraft]]:
     """The text with these blocks of it struck out, and the refusals of those that cannot be struck where they stand."""
-    gone = sorted(gone, key=lambda block: block.line_from)
-    if len(gone) < 2:
+    targets = sorted(targets, key=lambda block: block.line_from)
+    if len(targets) < 2:
         try:
-            return struck(text, gone[0], at) if gone else text, []
+            return struck(text, targets[0], at) if targets else text, []
         except InvalidDraft as refusal:
             return text, [refusal]
-    changed = _struck_at_once(text, gone, at)
-    if changed is not None:
-        return changed, []
-    half = len(gone) // 2  # the lower first: those above stay in their lines
-    text, refused = struck_all(text, gone[half:], at)
-    text, others = struck_all(text, gone[:half], at)
+    new_text = _struck_at_once(text, targets, at)
+    if new_text is not None:
+        return new_text, []
+    half = len(targets) // 2  # the lower first: those above stay in their lines
+    text, refused = struck_all(text, targets[half:], at)
+    text, others = struck_all(text, targets[:half], at)
     return text, refused + others
 
 
@@ -323,35 +323,35 @@ def unstruck_all(text: str, contents: Sequence[str]) -> tuple[str, list[str]]:
     same = ((by_words[_letters_of(content)], content) for content in contents)
     last = [(lines.pop(), content) for lines, content in same if lines]
     lines = sorted(last, key=lambda pair: pair[0].start)
-    left = list(contents)
+    contents_left = list(contents)
     if len(lines) > 1:
-        changed = _put_back(text, lines)
-        if changed is None:
+        new_text = _put_back(text, lines)
+        if new_text is None:
             half = len(contents) // 2
             text, missing = unstruck_all(text, contents[:half])
             text, others = unstruck_all(text, contents[half:])
             return text, missing + others
-        text, back, left = changed, Counter(content for _line, content in lines), []
+        text, back, contents_left = new_text, Counter(content for _line, content in lines), []
         for content in contents:
             back[content] -= 1
             if back[content] < 0:
-                left.append(content)
+                contents_left.append(content)
     missing = []
-    for content in left:
-        changed = unstruck(text, content)
-        if changed is None:
+    for content in contents_left:
+        new_text = unstruck(text, content)
+        if new_text is None:
             missing.append(content)
         else:
-            text = changed
+            text = new_text
     return text, missing
 
 
 def without_struck(text: str, contents: Collection[str]) -> str:
     """The text without the struck blocks of these words: nothing is left of them."""
-    wanted = {content.strip() for content in contents}
+    words = {content.strip() for content in contents}
     pieces, begin = [], 0
     for line in comments.struck_texts(text):
-        if wanted.isdisjoint(block.text for block in blocks(line.raw)):
+        if words.isdisjoint(block.text for block in blocks(line.raw)):
             continue
         pieces.append(text[begin : line.start])
         begin = line.end
@@ -361,27 +361,27 @@ def without_struck(text: str, contents: Collection[str]) -> str:
     return "".join([*pieces, text[begin:]])
 
 
-def _struck_at_once(text: str, gone: Sequence[Block], at: datetime) -> str | None:
+def _struck_at_once(text: str, targets: Sequence[Block], at: datetime) -> str | None:
     """The text with all of these struck out in one of the ways; None where any other block would be another then."""
     bom, text = _without_bom(text)
     pairs = list(_pieces_with_blocks(text))
-    wanted = set(gone)
-    chosen = [piece for piece, block in pairs if block in wanted]
-    if len(chosen) != len(gone) or len({piece.start for piece in chosen}) != len(gone):
+    target_set = set(targets)
+    target_pieces = [piece for piece, block in pairs if block in target_set]
+    if len(target_pieces) != len(targets) or len({piece.start for piece in target_pieces}) != len(targets):
         return None
-    expected = [_words_of(block) for _piece, block in pairs if block not in wanted]
+    expected = [_words_of(block) for _piece, block in pairs if block not in target_set]
     lines = lines_of(text)
     for way in range(_WAYS):
-        changed = _with_struck(lines, chosen, way, at)
-        if changed is not None and [_words_of(block) for block in blocks(changed)] == expected:
-            return bom + changed
+        new_text = _with_struck(lines, target_pieces, way, at)
+        if new_text is not None and [_words_of(block) for block in blocks(new_text)] == expected:
+            return bom + new_text
     return None
 
 
-def _with_struck(lines: list[str], chosen: Sequence[Piece], way: int, at: datetime) -> str | None:
+def _with_struck(lines: list[str], target_pieces: Sequence[Piece], way: int, at: datetime) -> str | None:
     """The text of these lines, with each piece struck out by itself in one of the ways, or the last of those it has."""
     out, begin = [], 0
-    for piece in chosen:
+    for piece in target_pieces:
         part = lines[piece.start : piece.end]
         own = replace(piece, start=0, end=len(part))
         ways = list(islice(struck_out(part, own, at), way + 1))
@@ -399,10 +399,10 @@ def _put_back(text: str, lines: Sequence[tuple[Struck, str]]) -> str | None:
         start, end = next(_places_of(text, line))
         out += [text[begin:start], line.raw]
         begin = end
-    changed = "".join([*out, text[begin:]])
+    new_text = "".join([*out, text[begin:]])
     expected = Counter(block.text for block in blocks(text))
     expected.update(content.strip() for _line, content in lines)
-    return changed if Counter(block.text for block in blocks(changed)) == expected else None
+    return new_text if Counter(block.text for block in blocks(new_text)) == expected else None
 
 
 def archived(text: str, day: date, note: str) -> str:
@@ -419,19 +419,19 @@ def archived(text: str, day: date, note: str) -> str:
         begin, end = place
         if not note and end == len(lines) and begin > 1 and not lines[begin - 1].strip():
             begin -= 1  # the empty line that was put before it at the end
-        changed = "".join([*lines[:begin], block if note else "", *lines[end:]])
+        new_text = "".join([*lines[:begin], block if note else "", *lines[end:]])
     elif not note:
-        changed = text
+        new_text = text
     elif not text.strip():
-        changed = f"# {day.isoformat()}\n\n{block}"
+        new_text = f"# {day.isoformat()}\n\n{block}"
     else:
         lead = ("" if lines[-1].endswith("\n") else "\n") + ("\n" if lines[-1].strip() else "")
-        changed = f"{text}{lead}{block}"
-    if changed != text:
-        before, after = ([(piece.text, piece.heading) for piece in blocks(each)] for each in (text, changed))
+        new_text = f"{text}{lead}{block}"
+    if new_text != text:
+        before, after = ([(piece.text, piece.heading) for piece in blocks(each)] for each in (text, new_text))
         if before != after:
             raise FileUnwritable
-    return text if (changed.replace("\r\n", "\n") == text.replace("\r\n", "\n")) else changed
+    return text if (new_text.replace("\r\n", "\n") == text.replace("\r\n", "\n")) else new_text
 
 
 def _place(lines: list[str], mark: str) -> tuple[int, int] | None:

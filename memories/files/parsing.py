@@ -139,8 +139,8 @@ class Piece:
             return " | ".join(cells).strip(), [comment for _raw, marks in split for comment in marks]
         raw, marks = comments.parted(self.raw)
         if self.kind == HTML:
-            shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
-            return (shown if _TAG.sub("", shown).strip() else ""), marks
+            text = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
+            return (text if _TAG.sub("", text).strip() else ""), marks
         words = comments.plain(raw).strip()
         return ("" if words in _EMPTY_TASKS and not marks else words), marks
 

@@ -108,8 +108,8 @@ def index_out_of_step(
 
     `conditions` are those of the files that are meant; None: of all.
     """
-    chosen = conditions_of(scope) if conditions is None else conditions
-    return sync_files(scope, [file.path for file in chosen if file.why is not None], now=now, seconds=seconds)
+    files = conditions_of(scope) if conditions is None else conditions
+    return sync_files(scope, [file.path for file in files if file.why is not None], now=now, seconds=seconds)
 
 
 MOST = 500

@@ -69,8 +69,8 @@ def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
     with _synced:
         if not _synced.wait_for(lambda: place not in _syncing, SEARCH_SECONDS):
             return False  # somebody else is at it
-        seen = looked.get(place)
-        if seen is not None and seen == folder.folder_changes(seen):
+        last_folders = looked.get(place)
+        if last_folders is not None and last_folders == folder.folder_changes(last_folders):
             return True
         if folder.files():
             if replicas.is_stale():
@@ -234,13 +234,13 @@ class FileIndexer:
                     yield_on_timeout=True,
                     raise_interrupt=False,
                 )
-            changed = next(self._changes, set())
+            file_changes = next(self._changes, set())
         except OSError as problem:  # no more watches to be had: the look at all files is what is left
             log.warning("files.not_watched", reason=str(problem))
             self._changes = iter(())
             return
         places = set()  # the folders of workspaces, and of scopes in them
-        for _change, path in changed:
+        for _change, path in file_changes:
             match Path(path).relative_to(folder.resolve()).parts:
                 case [name, "memory", "scopes", scope_name, _, *_]:
                     places.add((name, scope_name))

@@ -60,14 +60,14 @@ class LineChanges:
         return max(len(self.new), len(self.reworded), len(self.ended))
 
 
-def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
+def compare(old_entries: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
     """What changed between the entries of a file, in its order, and its lines.
 
     The same words keep their entry wherever they stand. A line that came where another went, and resembles it, is that
     line reworded.
     """
     by_words: defaultdict[str, deque[Entry]] = defaultdict(deque)
-    for entry in stored:
+    for entry in old_entries:
         by_words[entry.content].append(entry)
     same = {n: by_words[line.content].popleft() for n, line in enumerate(lines) if by_words[line.content]}
     changes = LineChanges()
@@ -78,11 +78,11 @@ def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
         elif (entry.line_from, entry.line_to) != (line.line_from, line.line_to):
             changes.moved[entry.pk] = (line.line_from, line.line_to)
     unchanged = {entry.pk for entry in same.values()}
-    gone = _by_neighbour((entry, entry.pk if entry.pk in unchanged else None) for entry in stored)
+    missing_entries = _by_neighbour((entry, entry.pk if entry.pk in unchanged else None) for entry in old_entries)
     came = _by_neighbour((line, same[n].pk if n in same else None) for n, line in enumerate(lines))
     for place, others in came.items():
-        _pair(gone.pop(place, []), others, changes)
-    changes.ended += [entry.pk for others in gone.values() for entry in others]
+        _pair(missing_entries.pop(place, []), others, changes)
+    changes.ended += [entry.pk for others in missing_entries.values() for entry in others]
     return changes
 
 
@@ -98,7 +98,7 @@ def _by_neighbour(items: Iterable[tuple[Item, int | None]]) -> dict[int, list[It
     return dict(places)
 
 
-def _pair(gone: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> None:
+def _pair(missing_entries: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> None:
     """Pair the lines that are others reworded, in their order; the rest went and came."""
 
     def resembles(entry: Entry, line: FileLine) -> bool:
@@ -106,18 +106,18 @@ def _pair(gone: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> 
         matcher = SequenceMatcher(None, *texts, autojunk=False)
         return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
 
-    left = deque(gone)
+    candidates = deque(missing_entries)
     for line in came:
-        passed: list[Entry] = []
-        while left and not resembles(left[0], line):
-            passed.append(left.popleft())
-        if left:
-            changes.reworded[left.popleft().pk] = line
-            changes.ended += [entry.pk for entry in passed]
+        passed_entries: list[Entry] = []
+        while candidates and not resembles(candidates[0], line):
+            passed_entries.append(candidates.popleft())
+        if candidates:
+            changes.reworded[candidates.popleft().pk] = line
+            changes.ended += [entry.pk for entry in passed_entries]
         else:
-            left.extend(passed)
+            candidates.extend(passed_entries)
             changes.new.append(line)
-    changes.ended += [entry.pk for entry in left]
+    changes.ended += [entry.pk for entry in candidates]
 
 
 ACTOR = "file"
@@ -171,9 +171,9 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
                     FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
                 )
             indexed = _indexed_files(scope)
-    changed = [path for path in on_disk if force or indexed.get(path) != on_disk[path]]
-    changed.sort(key=lambda path: on_disk[path], reverse=True)
-    return sync_files(scope, [*(indexed.keys() - on_disk.keys()), *changed], now=now, seconds=seconds, force=force)
+    stale_paths = [path for path in on_disk if force or indexed.get(path) != on_disk[path]]
+    stale_paths.sort(key=lambda path: on_disk[path], reverse=True)
+    return sync_files(scope, [*(indexed.keys() - on_disk.keys()), *stale_paths], now=now, seconds=seconds, force=force)
 
 
 def _indexed_files(scope: Scope) -> dict[str, tuple[int, int]]:
@@ -261,19 +261,19 @@ class _FilesRun:
         with transaction.atomic():
             locked = lock_scopes([self.scope])[self.scope.pk]
             locked.workspace = self.scope.workspace
-            changed, unchanged = self._read(locked)
-            stored = lines_of(locked, [part.path for part in changed])
+            changed_parts, unchanged = self._read(locked)
+            entries_by_path = lines_of(locked, [part.path for part in changed_parts])
             # the changes of as many files as fit one transaction; of one at least
-            chosen: list[tuple[_FilePart, LineChanges]] = []
+            part_changes: list[tuple[_FilePart, LineChanges]] = []
             room = CHUNK
-            for part in changed:
-                changes = compare(stored[part.path], part.wanted)
+            for part in changed_parts:
+                changes = compare(entries_by_path[part.path], part.wanted)
                 room -= changes.longest
-                if chosen and room < 0:
+                if part_changes and room < 0:
                     break
-                chosen.append((part, changes))
-            self._apply(locked, chosen)
-            self._finish([part for part, changes in chosen if changes.longest <= CHUNK], unchanged)
+                part_changes.append((part, changes))
+            self._apply(locked, part_changes)
+            self._finish([part for part, changes in part_changes if changes.longest <= CHUNK], unchanged)
 
     def _read(self, scope: Scope) -> tuple[list[_FilePart], list[tuple[_FilePart, FileState]]]:
         """The files that come first, about as many as fit one transaction: those that say something else, and others.
@@ -282,14 +282,14 @@ class _FilesRun:
         """
         first = list(islice(self.left, MOST_FILES))
         states = {state.path: state for state in self._states([part.path for part in first])}
-        changed: list[_FilePart] = []
+        changed_parts: list[_FilePart] = []
         unchanged = []
         for part in first:
             state = states.get(part.path)
             digest = state.digest if state and not state.problem and not self.force else ""
             try:
                 if part.read(folder_of(scope), scope.workspace.zone(), digest):
-                    changed.append(part)
+                    changed_parts.append(part)
                 elif state:
                     unchanged.append((part, state))
             except FileUnreadable as problem:
@@ -297,20 +297,20 @@ class _FilesRun:
             except PathNotAllowed:  # it has a second name, or became a link
                 text = _("This file is a link to another, or has a second name: links are not read.")
                 self.leave([part], FileProblem.UNREADABLE, text)
-            if sum(len(part.lines) for part in changed) > CHUNK:
+            if sum(len(part.lines) for part in changed_parts) > CHUNK:
                 break
-        return changed, unchanged
+        return changed_parts, unchanged
 
-    def _apply(self, scope: Scope, chosen: Sequence[tuple[_FilePart, LineChanges]]) -> None:
+    def _apply(self, scope: Scope, part_changes: Sequence[tuple[_FilePart, LineChanges]]) -> None:
         """Apply what fits one transaction."""
-        move_lines(scope, {pk: place for _part, changes in chosen for pk, place in changes.moved.items()})
-        every = [pair for _part, changes in chosen for pair in changes.reworded.items()]
+        move_lines(scope, {pk: place for _part, changes in part_changes for pk, place in changes.moved.items()})
+        every = [pair for _part, changes in part_changes for pair in changes.reworded.items()]
         reworded = dict(every[:CHUNK])
         reword_lines(scope, reworded, now=self.now, actor=ACTOR)
-        ended = [pk for _part, changes in chosen for pk in changes.ended][:CHUNK]
+        ended = [pk for _part, changes in part_changes for pk in changes.ended][:CHUNK]
         if ended:
             end_lines(scope, ended, now=self.now, actor=ACTOR)
-        new = [(part, line) for part, changes in chosen for line in changes.new][:CHUNK]
+        new = [(part, line) for part, changes in part_changes for line in changes.new][:CHUNK]
         drafts = [
             Draft(
                 scope=scope,
@@ -326,8 +326,8 @@ class _FilesRun:
             )
             for part, line in new
         ]
-        written = entries.remember_many(drafts, now=self.now, actor=ACTOR, locked={scope.pk: scope})
-        for (part, line), result in zip(new, written, strict=True):
+        results = entries.remember_many(drafts, now=self.now, actor=ACTOR, locked={scope.pk: scope})
+        for (part, line), result in zip(new, results, strict=True):
             if result.outcome == Outcome.SUPPRESSED:
                 part.taken_out.append(line)
             else:
@@ -335,15 +335,15 @@ class _FilesRun:
         self.report.changed += len(reworded)
         self.report.ended += len(ended)
 
-    def _finish(self, done: Sequence[_FilePart], unchanged: Sequence[tuple[_FilePart, FileState]]) -> None:
+    def _finish(self, parts: Sequence[_FilePart], unchanged: Sequence[tuple[_FilePart, FileState]]) -> None:
         """Note what was indexed, and what of it is left out."""
-        self._states([part.path for part in done if part.file is None]).delete()
+        self._states([part.path for part in parts if part.file is None]).delete()
         states = []
         for part, state in unchanged:
             if part.file:
                 state.modified_ns, state.size = part.file.changed_ns, part.file.size
             states.append(state)
-        for part in done:
+        for part in parts:
             if part.file:
                 state = self._state(
                     part,
@@ -355,7 +355,7 @@ class _FilesRun:
                 state.entry_count = len(part.lines) - len(part.taken_out)
                 states.append(state)
         self._note(states)
-        self._pass([*done, *(part for part, _state in unchanged)])
+        self._pass([*parts, *(part for part, _state in unchanged)])
 
     def leave(self, parts: Sequence[_FilePart], problem: FileProblem, detail: str) -> None:
         """Leave files that cannot be indexed as they are, until they change, or their scope thaws."""
@@ -396,9 +396,9 @@ class _FilesRun:
 
     def _pass(self, parts: Sequence[_FilePart]) -> None:
         """Go on without these."""
-        passed = {part.path for part in parts}
-        self.left = deque(part for part in self.left if part.path not in passed)
-        self.report.files += len(passed)
+        paths = {part.path for part in parts}
+        self.left = deque(part for part in self.left if part.path not in paths)
+        self.report.files += len(paths)
 
     def _states(self, paths: Sequence[str]) -> QuerySet[FileState]:
         return FileState.objects.filter(workspace_id=self.scope.workspace_id, scope=self.scope, path__in=paths)

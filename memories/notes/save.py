@@ -103,8 +103,8 @@ def line_of_same_in_file(folder: ScopeFolder, path: str, content: str) -> int | 
     lines, file = saved_lines(content), disk.read(folder, path)
     if len(lines) != 1 or file is None:
         return None
-    wanted = fingerprint(lines[0])
-    return next((block.line_from for block in markdown.blocks(file.text) if fingerprint(block.text) == wanted), None)
+    digest = fingerprint(lines[0])
+    return next((block.line_from for block in markdown.blocks(file.text) if fingerprint(block.text) == digest), None)
 
 
 def save_note(
@@ -118,12 +118,12 @@ def save_note(
     if scope.frozen:
         raise ScopeFrozen
     zone = scope.workspace.zone()
-    added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session, call=call)
+    place = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session, call=call)
     try:
         lifted = [entries.lift_suppression(scope, line, now=now, actor=actor) for line in saved_lines(content)]
         sync_file(scope, path, now=now)
-        here = Entry.objects.in_scope(scope).live().filter(path=path, line_from=added.line)
-        return SavedNote(added.path, added.line, here.first(), any(lifted))
+        here = Entry.objects.in_scope(scope).live().filter(path=path, line_from=place.line)
+        return SavedNote(place.path, place.line, here.first(), any(lifted))
     except (OperationalError, InterfaceError):
         log.warning("note.saved_without_database", scope=scope.key)
-        return SavedNote(added.path, added.line, degraded=[DATABASE])
+        return SavedNote(place.path, place.line, degraded=[DATABASE])
