@@ -181,7 +181,7 @@ class ImportReport:
 def carry_out(
     scope: Scope,
     reading: Reading,
-    done: ImportReport,
+    import_report: ImportReport,
     *,
     name: str,
     now: datetime,
@@ -198,26 +198,26 @@ def carry_out(
     if is_dry:
         for row in reading.rows():
             if isinstance(row.step, CreateStep):
-                done.facts += 1
-                done.preview.add(row.step.draft.content)
+                import_report.facts += 1
+                import_report.preview.add(row.step.draft.content)
             else:
-                done.events += 1
+                import_report.events += 1
     else:
         unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
         unfinished = unfinished.exclude(state=BatchState.PROPOSED, run__startswith=ASKED)
         for batch in list(unfinished.order_by("pk")):
-            done.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
+            import_report.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
             _apply(batch, now, report)
-        done.batch = _plan(scope, reading.rows(), now=now, actor=actor, name=name)
-        if done.batch:
-            _apply(done.batch, now, report)
-            done.count(done.batch)
-    done.profile = Entry.objects.in_scope(scope).live().filter(tier=1).count()
-    return done
+        import_report.batch = _plan(scope, reading.rows(), now=now, actor=actor, name=name)
+        if import_report.batch:
+            _apply(import_report.batch, now, report)
+            import_report.count(import_report.batch)
+    import_report.profile = Entry.objects.in_scope(scope).live().filter(tier=1).count()
+    return import_report
 
 
 def propose(
-    scope: Scope, reading: Reading, done: ImportReport, *, name: str, now: datetime, actor: str, most: int
+    scope: Scope, reading: Reading, import_report: ImportReport, *, name: str, now: datetime, actor: str, most: int
 ) -> ImportReport:
     """Plan an import of at most so many rows without writing it: it waits until somebody approves it.
 
@@ -229,14 +229,14 @@ def propose(
             if number >= most:
                 raise TooMuch
             if isinstance(row.step, CreateStep):
-                done.facts += 1
-                done.preview.add(row.step.draft.content)
+                import_report.facts += 1
+                import_report.preview.add(row.step.draft.content)
             else:
-                done.events += 1
+                import_report.events += 1
             yield row
 
-    done.batch = _plan(scope, looked_at(), now=now, actor=actor, name=name, run=f"{ASKED}{uuid4()}")
-    return done
+    import_report.batch = _plan(scope, looked_at(), now=now, actor=actor, name=name, run=f"{ASKED}{uuid4()}")
+    return import_report
 
 
 def _plan(
@@ -256,7 +256,7 @@ def _plan(
 def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
     rows = BatchChange.objects.filter(batch=batch)
     total, before = rows.count(), rows.exclude(state=ChangeState.PLANNED).count()
-    batches.apply_batch(batch, now=now, report=lambda done: report(ROWS, before + done, total) if report else None)
+    batches.apply_batch(batch, now=now, report=lambda count: report(ROWS, before + count, total) if report else None)
 
 
 def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None]]:

@@ -141,7 +141,7 @@ class Bundle:
         self.opened.add(member.path)
         try:
             with member.open() as file:
-                yield cast(BinaryIO, file), lambda done: self.on_bytes_read(self._before + done)
+                yield cast(BinaryIO, file), lambda count: self.on_bytes_read(self._before + count)
         except _UNREADABLE as problem:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(member.path)}) from problem
         self._before += member.size
@@ -228,8 +228,8 @@ def items(bundle: Bundle, member: Member, *lists: str) -> Iterator[tuple[int, di
     try:
         with bundle.reading(member) as (file, on_bytes_read):
             beginning = file.read(_BEGINNING).removeprefix(BOM_UTF8).lstrip()
-            named = [name for name in lists if f'"{name.rpartition(".")[2]}"'.encode() in beginning] or lists
-            prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in named]
+            list_names = [name for name in lists if f'"{name.rpartition(".")[2]}"'.encode() in beginning] or lists
+            prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in list_names]
             for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
                 for item in _built(file, prefix, on_bytes_read):
                     number += 1

@@ -141,9 +141,9 @@ def _markdown_files(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _day_of(path: str) -> date | None:
-    named = _DAILY.fullmatch(os.path.basename(path))
+    match = _DAILY.fullmatch(os.path.basename(path))
     try:
-        return date.fromisoformat(named[1]) if named else None
+        return date.fromisoformat(match[1]) if match else None
     except ValueError:
         return None
 
@@ -264,15 +264,15 @@ def import_folder(
     Raises FolderRefused or ScopeFrozen.
     """
     files, left_out = find_files(folder)
-    done = ImportReport(files=len(files))
+    import_report = ImportReport(files=len(files))
     for file in left_out:
-        done.left_out.add(file)
-        done.read += 1
-    reading = _Reading(scope, folder, files, now, done, report)
+        import_report.left_out.add(file)
+        import_report.read += 1
+    reading = _Reading(scope, folder, files, now, import_report, report)
     name = readable(folder.name)
-    carry_out(scope, reading, done, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
-    done.profile += done.facts if is_dry else 0
-    return done
+    carry_out(scope, reading, import_report, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
+    import_report.profile += import_report.facts if is_dry else 0
+    return import_report
 
 
 @dataclass
@@ -322,14 +322,14 @@ class _Reading:
         """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
         self.done.read += 1
         lines = _lines(content)
-        wanted = there.news_of(on, lines)
-        if not any(wanted):
+        new_lines = there.news_of(on, lines)
+        if not any(new_lines):
             self.done.already += 1
             return
-        grown = there.event_within(on, lines) if len(wanted) < len(set(map(str.strip, lines))) else None
+        grown = there.event_within(on, lines) if len(new_lines) < len(set(map(str.strip, lines))) else None
         if grown:
-            wanted |= {"", *_stripped(grown.content)}
-        news = "\n".join(line for line in lines if line.strip() in wanted)
+            new_lines |= {"", *_stripped(grown.content)}
+        news = "\n".join(line for line in lines if line.strip() in new_lines)
         for part in parts(news.strip(), conf.CONTENT_MAX_CHARS):
             draft = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
             if there.is_suppressed(part):
@@ -382,10 +382,10 @@ class _AlreadyThere:
 
     def event_within(self, day: date, lines: Sequence[str]) -> DailyEvent | None:
         """The newest event that a file of a day made and whose lines all stand in these; each is given once."""
-        made = DailyEvent.objects.in_use().filter(workspace_id=self._scope.workspace_id, scope=self._scope)
-        made = made.filter(local_date=day, source=Source.MIGRATION, origins=[]).exclude(pk__in=self._grown)
+        events = DailyEvent.objects.in_use().filter(workspace_id=self._scope.workspace_id, scope=self._scope)
+        events = events.filter(local_date=day, source=Source.MIGRATION, origins=[]).exclude(pk__in=self._grown)
         there = set(map(str.strip, lines))
-        newest = next((event for event in made.order_by("-pk") if _stripped(event.content) <= there), None)
+        newest = next((event for event in events.order_by("-pk") if _stripped(event.content) <= there), None)
         if newest:
             self._grown.add(newest.pk)
         return newest

@@ -57,9 +57,11 @@ def import_file(
 
     Raises FileRefused or ScopeFrozen.
     """
-    done = ImportReport(files=1)
-    reading = _Reading(scope, Bundle(path), kind, who, now, done, report)
-    return carry_out(scope, reading, done, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report)
+    import_report = ImportReport(files=1)
+    reading = _Reading(scope, Bundle(path), kind, who, now, import_report, report)
+    return carry_out(
+        scope, reading, import_report, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report
+    )
 
 
 def propose_file(
@@ -69,9 +71,9 @@ def propose_file(
 
     Raises FileRefused, ScopeFrozen or TooMuch.
     """
-    done = ImportReport(files=1)
-    reading = _Reading(scope, Bundle(path), kind, who, now, done, None)
-    return propose(scope, reading, done, name=readable(path.name), now=now, actor=actor, most=most)
+    import_report = ImportReport(files=1)
+    reading = _Reading(scope, Bundle(path), kind, who, now, import_report, None)
+    return propose(scope, reading, import_report, name=readable(path.name), now=now, actor=actor, most=most)
 
 
 @dataclass
@@ -122,7 +124,7 @@ class _Reading:
         """What the source holds, and what lies in it that is not read. Raises FileRefused."""
         if self.report:
             report, size = self.report, self.bundle.size
-            self.bundle.on_bytes_read = lambda done: report(READ, done, size)
+            self.bundle.on_bytes_read = lambda count: report(READ, count, size)
         try:
             yield from FORMATS[self.kind].read(self.bundle)
         except (AttributeError, TypeError, KeyError, ValueError) as problem:  # a word where an object is to be, …
@@ -177,8 +179,8 @@ class _Reading:
     @cached_property
     def owner(self) -> str:
         """Who spoke: the person whose memory it goes into, as far as its key says."""
-        named = owner_of_key(self.scope.key)
-        return named[1][:200] if named else LOCAL_PEER
+        platform_and_peer = owner_of_key(self.scope.key)
+        return platform_and_peer[1][:200] if platform_and_peer else LOCAL_PEER
 
     def _leave_out(self, item: FileItem, reason: LeftOutReason, detail: str = "") -> None:
         self.done.left_out.add(LeftOut(readable(item.path), reason, item.number, detail))

@@ -45,8 +45,8 @@ def workspaces(name: str | None) -> list[Workspace]:
     rows = Workspace.objects.order_by("pk")
     if name is None:
         return list(rows)
-    if named := list(rows.filter(name=name)):
-        return named
+    if matches := list(rows.filter(name=name)):
+        return matches
     names = ", ".join(rows.values_list("name", flat=True))
     raise CommandError(_("There is no workspace “%(name)s”; there are: %(names)s.") % {"name": name, "names": names})
 
@@ -84,11 +84,11 @@ class Bar:
         )
 
     def __call__(self, counts: dict[str, int]) -> None:
-        done = min(self._before + self._done(counts), self._total)
-        self._bar.update(done - self._bar.n)
-        if self._has_lines and done * 10 // self._total > self._steps:
-            self._steps = done * 10 // self._total
-            share = f"{done * 100 // self._total} %" if self._is_share else f"{done:,} / {self._total:,}"
+        count = min(self._before + self._done(counts), self._total)
+        self._bar.update(count - self._bar.n)
+        if self._has_lines and count * 10 // self._total > self._steps:
+            self._steps = count * 10 // self._total
+            share = f"{count * 100 // self._total} %" if self._is_share else f"{count:,} / {self._total:,}"
             sys.stderr.write(f"{self._head} {share}\n")
 
     def _done(self, counts: dict[str, int]) -> int:
@@ -153,8 +153,8 @@ def named_or_begun_scope(scope: str, workspace: str | None) -> Scope:
 
 def only_workspace(name: str | None) -> Workspace:
     """The workspace of this name, or the only one. Raises CommandError."""
-    chosen = workspaces(name)
-    if len(chosen) != 1:
-        names = ", ".join(workspace.name for workspace in chosen)
+    matches = workspaces(name)
+    if len(matches) != 1:
+        names = ", ".join(workspace.name for workspace in matches)
         raise CommandError(_("Name the workspace by --workspace; there are: %(names)s.") % {"names": names})
-    return chosen[0]
+    return matches[0]

@@ -56,11 +56,11 @@ def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Itera
         else:
             words = "\n".join(str(part.get("text") or "") for part in content if part.get("type") == "text").strip()
         calls = message.get("tool_calls") or ()
-        sent = list(filter(None, map(_letta_sent, calls)))
+        sent_words = list(filter(None, map(_letta_sent, calls)))
         if role == "user" and (packed := _letta_packed(words)):
             yield Message(True, packed, at)
-        elif role == "assistant" and (sent or (words and not calls)):
-            yield Message(False, "\n".join(sent) or words, at)
+        elif role == "assistant" and (sent_words or (words and not calls)):
+            yield Message(False, "\n".join(sent_words) or words, at)
         else:
             yield LeftOut(member.path, LeftOutReason.PROGRAM, number, str(role or ""))
 

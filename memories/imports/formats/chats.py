@@ -147,10 +147,10 @@ def _words_of(content: dict[str, Any]) -> tuple[str, bool]:
     parts = content.get("parts") or ()
     texts = [part for part in parts if isinstance(part, str)]
     others = [part for part in parts if isinstance(part, dict)]
-    spoken = [str(part.get("text") or "") for part in others if part.get("content_type") == "audio_transcription"]
+    speech = [str(part.get("text") or "") for part in others if part.get("content_type") == "audio_transcription"]
     is_audio = [str(part.get("content_type") or "audio").count("audio") > 0 for part in others]
-    words = "\n".join(filter(str.strip, [*texts, *spoken])) or str(content.get("text") or "")
-    return words.strip(), not all(is_audio) or (bool(others) and not "".join(spoken).strip())
+    words = "\n".join(filter(str.strip, [*texts, *speech])) or str(content.get("text") or "")
+    return words.strip(), not all(is_audio) or (bool(others) and not "".join(speech).strip())
 
 
 _FENCED = re.compile(r"```(.*?)```", re.DOTALL)

@@ -54,8 +54,8 @@ def read_zep(bundle: Bundle) -> Reader:
         # the lists of the file, of which it may have several; none where it is a list, or a line each
         beginning = member.beginning
         spaced = " ".join(beginning.split()).replace('":[', '": [').replace('" :', '":')
-        named = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in spaced]
-        for name in named if beginning.lstrip()[:1] == "{" and named else [""]:
+        list_names = [name for name in ("episodes", "edges", "facts", "items") if f'"{name}": [' in spaced]
+        for name in list_names if beginning.lstrip()[:1] == "{" and list_names else [""]:
             for number, item in items(bundle, member, *filter(None, [name])):
                 try:
                     yield _zep_item(member, number, item)

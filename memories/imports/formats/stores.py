@@ -111,7 +111,7 @@ def _hindsight_unit(member: Member, number: int, unit: dict[str, Any]) -> FileIt
         return LeftOut(member.path, LeftOutReason.ENDED, number, str(unit.get("invalidation_reason") or ""))
     at = time_of(unit.get("mentioned_at") or unit.get("occurred_start") or unit.get("date") or unit.get("event_date"))
     entities = unit.get("entities") or ()
-    named = entities.split(",") if isinstance(entities, str) else [str(entity) for entity in entities]
+    names = entities.split(",") if isinstance(entities, str) else [str(entity) for entity in entities]
     slots = {name: unit.get(name) for name in ("fact_type", "occurred_start", "occurred_end", "tags")}
     return FileItem(
         number=number,
@@ -121,7 +121,7 @@ def _hindsight_unit(member: Member, number: int, unit: dict[str, Any]) -> FileIt
         fields=fact()
         | {
             "heading": str(unit.get("context") or "")[:300],
-            "names": tuple(dict.fromkeys(name.strip()[:100] for name in named if name.strip()))[:10],
+            "names": tuple(dict.fromkeys(name.strip()[:100] for name in names if name.strip()))[:10],
         },
         slots=slots_of(slots) | slots_of(unit.get("metadata")),
     )

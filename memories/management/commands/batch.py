@@ -47,12 +47,12 @@ class Command(BaseCommand):
                     raise CommandError(_("There is no workspace “%(name)s”.") % {"name": workspace})
                 rows = rows.filter(workspace__name=workspace)
             if action == "list":
-                shown = (rows.filter(state=options["state"]) if options["state"] else rows)[: options["most"]]
+                listed_rows = (rows.filter(state=options["state"]) if options["state"] else rows)[: options["most"]]
                 heads = [_("id"), _("created"), _("state"), _("name"), _("scope"), _("by"), _("changes"), _("reason")]
                 if self.as_json:
-                    self._print([batch_answer(row) for row in shown])
+                    self._print([batch_answer(row) for row in listed_rows])
                 else:
-                    self.stdout.write(table([heads, *map(_cells, shown)]))
+                    self.stdout.write(table([heads, *map(_cells, listed_rows)]))
             elif action == "undo" and number and ":" in number and (of_run := rows.filter(run=number, undoes=None)):
                 # The batches of the run that is named, which are in force, the last first
                 applied = list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))
@@ -73,8 +73,8 @@ class Command(BaseCommand):
                     raise CommandError(_("Several batches have an id that ends so."))
                 if not matching:
                     raise BatchNotFound
-                changed = _perform(action, rows.get(pk=matching[0]), options)
-                self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed.pk), options["most"])
+                changed_batch = _perform(action, rows.get(pk=matching[0]), options)
+                self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed_batch.pk), options["most"])
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
 

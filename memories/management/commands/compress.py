@@ -32,21 +32,21 @@ class Command(BaseCommand):
         for part in (DAYS, FACTS):
             if options["what"] not in (None, part):
                 continue
-            chosen = command_line.workspaces(options["workspace"])
+            workspaces = command_line.workspaces(options["workspace"])
             if part == DAYS:
-                waiting = [jobs.preview_compress_days(workspace.pk, now=clock()) for workspace in chosen]
+                waiting = [jobs.preview_compress_days(workspace.pk, now=clock()) for workspace in workspaces]
             else:
-                waiting = [compression.count_facts(workspace.pk) for workspace in chosen]
+                waiting = [compression.count_facts(workspace.pk) for workspace in workspaces]
             if options["dry_run"]:
                 for preview in waiting:
                     counts.update(preview)
                 continue
             bar = command_line.Bar(sum(preview[UNITS[part]] for preview in waiting), UNITS[part])
-            for workspace in chosen:
+            for workspace in workspaces:
                 run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
                 work = compression.compress_days if part == DAYS else compression.compress_facts
-                done = work(workspace.pk, clock=clock, run=run, report=bar)
-                bar.move_on(done)
-                counts.update(done)
+                run_counts = work(workspace.pk, clock=clock, run=run, report=bar)
+                bar.move_on(run_counts)
+                counts.update(run_counts)
             bar.end()
         self.stdout.write(command_line.counts_line(dict(counts), as_json=options["json"]))

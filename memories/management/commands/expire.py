@@ -23,15 +23,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = options["now"] or timezone.now()
-        chosen = command_line.workspaces(options["workspace"])
-        due = [expiry.count_due(workspace.pk, now=now) for workspace in chosen]
+        workspaces = command_line.workspaces(options["workspace"])
+        due = [expiry.count_due(workspace.pk, now=now) for workspace in workspaces]
         counts = total = {name: sum(row[name] for row in due) for name in ("scopes", "entries")}
         if not options["dry_run"]:
             bar, run, counts = command_line.Bar(total["entries"]), uuid4(), {"scopes": 0, "entries": 0}
-            for workspace in chosen:
+            for workspace in workspaces:
                 name = f"expire:{workspace.pk}:{run}"
-                done = expiry.expire_due(workspace.pk, now=now, run=name, report=bar, actor=command_line.actor())
-                bar.move_on(done)
-                counts = {name: counts[name] + done[name] for name in counts}
+                run_counts = expiry.expire_due(workspace.pk, now=now, run=name, report=bar, actor=command_line.actor())
+                bar.move_on(run_counts)
+                counts = {name: counts[name] + run_counts[name] for name in counts}
             bar.end()
         self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))

@@ -30,8 +30,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = command_line.workspaces(options["workspace"]) if options["workspace"] else []
-        batches = ExtractionBatch.objects.filter(workspace__in=chosen) if chosen else ExtractionBatch.objects.all()
+        workspaces = command_line.workspaces(options["workspace"]) if options["workspace"] else []
+        batches = (
+            ExtractionBatch.objects.filter(workspace__in=workspaces) if workspaces else ExtractionBatch.objects.all()
+        )
         if options["now"] is True:
             options |= {"now": None, "all": True}
         clock = command_line.clock(options["now"])
@@ -53,9 +55,11 @@ class Command(BaseCommand):
             # Run after run of the job, for as long as one gets somewhere
             is_left = True
             while is_left:
-                done = extraction.extract_ready(clock, workspace_id=chosen[0].pk if chosen else None, report=bar)
-                bar.move_on(done)
-                counts.update(done)
-                is_left = bool(done["extraction_batches"])
+                run_counts = extraction.extract_ready(
+                    clock, workspace_id=workspaces[0].pk if workspaces else None, report=bar
+                )
+                bar.move_on(run_counts)
+                counts.update(run_counts)
+                is_left = bool(run_counts["extraction_batches"])
             bar.end()
         self.stdout.write(command_line.counts_line(dict(counts), as_json=options["json"]))

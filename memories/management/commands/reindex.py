@@ -27,18 +27,18 @@ class Command(BaseCommand):
         workspaces = Workspace.objects.filter(name=workspace) if workspace else Workspace.objects.order_by("name")
         if not workspaces:
             raise CommandError(_("There is no workspace called “%(name)s”.") % {"name": workspace})
-        for chosen in workspaces:
+        for row in workspaces:
             begun = perf_counter()
             if drop:
-                drop_index(chosen)
-            report = sync_workspace(chosen, now=timezone.now(), force=True)
+                drop_index(row)
+            report = sync_workspace(row, now=timezone.now(), force=True)
             message = _(
                 "%(name)s: %(files)d files, %(new)d new lines, %(changed)d changed, %(ended)d ended, in %(s).1f s"
             )
             values = {"files": report.files, "new": report.created, "changed": report.changed, "ended": report.ended}
-            self.stdout.write(message % {"name": chosen.name, **values, "s": perf_counter() - begun})
+            self.stdout.write(message % {"name": row.name, **values, "s": perf_counter() - begun})
             for path, problem in report.problems.items():
                 self.stdout.write(f"  {path}: {problem.label}")
-            for left in passed_over(chosen):
-                if left.path not in report.problems:
-                    self.stdout.write(f"  {left.path}: {left.reason.label}")
+            for skipped_file in passed_over(row):
+                if skipped_file.path not in report.problems:
+                    self.stdout.write(f"  {skipped_file.path}: {skipped_file.reason.label}")

@@ -32,14 +32,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = options["now"] or timezone.now()
-        chosen = [workspace.pk for workspace in command_line.workspaces(options["workspace"])]
-        if named := options["batch"]:
-            batches = list(Batch.objects.filter(expiry.JOB_BATCHES, uid__in=named, workspace_id__in=chosen))
-            if missing := set(named) - {batch.uid for batch in batches}:
+        workspace_ids = [workspace.pk for workspace in command_line.workspaces(options["workspace"])]
+        if batch_uids := options["batch"]:
+            batches = list(Batch.objects.filter(expiry.JOB_BATCHES, uid__in=batch_uids, workspace_id__in=workspace_ids))
+            if missing := set(batch_uids) - {batch.uid for batch in batches}:
                 raise CommandError(_("No batch of the job: %(ids)s.") % {"ids": ", ".join(map(str, sorted(missing)))})
         else:
             since = options["since"] or now - expiry.NIGHT
-            batches = list(expiry.expiry_batches(since=since).filter(workspace_id__in=chosen))
+            batches = list(expiry.expiry_batches(since=since).filter(workspace_id__in=workspace_ids))
         expired = expiry.expired_by(batches)
         counts = {"scopes": expired.values("scope_id").distinct().count(), "entries": expired.count()}
         if not options["dry_run"]:
