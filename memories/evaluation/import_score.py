@@ -42,7 +42,7 @@ def score(scope: Scope, contents: Sequence[str], *, now: datetime) -> ImportScor
     live = Entry.objects.in_scope(scope).live()
     counts = live.aggregate(memories=Count("pk"), different=Count("fingerprint", distinct=True))
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
-    found, served = 0, []
+    found_count, served_ids = 0, []
     for content in contents:
         query = Query(
             workspace_id=scope.workspace_id,
@@ -55,10 +55,10 @@ def score(scope: Scope, contents: Sequence[str], *, now: datetime) -> ImportScor
         )
         entries = [item.entry for item in recall(query, now=now, zone=scope.workspace.zone(), recorded=False).served]
         fingerprint = text.fingerprint(content)
-        found += any(entry.fingerprint == fingerprint for entry in entries)
-        served.append(frozenset(entry.pk for entry in entries))
+        found_count += any(entry.fingerprint == fingerprint for entry in entries)
+        served_ids.append(frozenset(entry.pk for entry in entries))
     memories = counts["memories"]
-    return ImportScore(memories, memories - counts["different"], len(contents), found, tuple(served))
+    return ImportScore(memories, memories - counts["different"], len(contents), found_count, tuple(served_ids))
 
 
 def question_from(content: str) -> str:

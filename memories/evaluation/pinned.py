@@ -117,19 +117,19 @@ def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = 
     if not query.places:
         return PinnedRun(test, [(NO_SCOPE, ", ".join(test.scope_keys))])
     result = recall(query, now=now, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
-    served = [item.entry.pk for item in result.served]
+    served_pks = [item.entry.pk for item in result.served]
     texts = [item.entry.content for item in result.served] + [event.content for event in result.events]
     answer = "\n".join(texts).casefold()
-    named = {*test.must_entries, *test.must_not_entries}
-    there = set(Entry.objects.filter(workspace=workspace, pk__in=named).values_list("pk", flat=True))
-    problems: list[tuple[str, Any]] = [(ERASED, pk) for pk in sorted(named - there)]
-    problems += [(MISSING, pk) for pk in test.must_entries if pk in there and pk not in served]
-    problems += [(UNWANTED, pk) for pk in test.must_not_entries if pk in served]
+    named_pks = {*test.must_entries, *test.must_not_entries}
+    there = set(Entry.objects.filter(workspace=workspace, pk__in=named_pks).values_list("pk", flat=True))
+    problems: list[tuple[str, Any]] = [(ERASED, pk) for pk in sorted(named_pks - there)]
+    problems += [(MISSING, pk) for pk in test.must_entries if pk in there and pk not in served_pks]
+    problems += [(UNWANTED, pk) for pk in test.must_not_entries if pk in served_pks]
     problems += [(NO_WORDS, words) for words in test.must_words if words.casefold() not in answer]
     problems += [(WORDS, words) for words in test.must_not_words if words.casefold() in answer]
     if problems and "embedding" in result.degraded:  # nobody knows what it would be with the embedder
         problems = [problem for problem in problems if problem[0] == ERASED] + [(DEGRADED, None)]
-    return PinnedRun(test, problems, served)
+    return PinnedRun(test, problems, served_pks)
 
 
 def check_all(workspace_id: int, *, now: datetime) -> dict[str, int]:

@@ -69,8 +69,8 @@ class Pair:
 
 
 def _without(some: Sequence[Served], others: Sequence[Served]) -> list[Served]:
-    there = {(served.entry, served.content) for served in others}
-    return [served for served in some if (served.entry, served.content) not in there]
+    there = {(memory.entry, memory.content) for memory in others}
+    return [memory for memory in some if (memory.entry, memory.content) not in there]
 
 
 @dataclass
@@ -253,10 +253,10 @@ def _answers_with(
             worker.index_these(touched.exclude(content__in=unembedded).values_list("pk", flat=True), now=now)
         trial.applied = rows.filter(state=ChangeState.APPLIED).count()
         trial.left = rows.filter(state=ChangeState.LEFT).exclude(note="removed").count()
-        made = set(rows.filter(verb=BatchVerb.CREATE, note="", entry__isnull=False).values_list("entry", flat=True))
+        new_pks = set(rows.filter(verb=BatchVerb.CREATE, note="", entry__isnull=False).values_list("entry", flat=True))
         planned = Policy.objects.of(plans[0].workspace_id)  # as the plan sets them
         answers = [
-            [replace(served, is_stored=served.entry not in made) for served in answer]
+            [replace(memory, is_stored=memory.entry not in new_pks) for memory in answer]
             for answer in _answers(groups, policies, planned, now, zone, HELD_SECONDS)
         ]
         transaction.set_rollback(True)

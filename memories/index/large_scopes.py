@@ -192,8 +192,8 @@ def _drop(names: Iterable[str]) -> int:
 
 def indexes_of(scopes: Iterable[int], model_id: int) -> dict[int, ScopeIndex]:
     """The indexes of these scopes that can be searched now, by scope."""
-    wanted = "|".join(map(str, scopes))
+    scope_pattern = "|".join(map(str, scopes))
     with connection.cursor() as cursor:
-        cursor.execute(_OF_SCOPES, [f"^memories_large_({wanted})_{model_id}_"])
+        cursor.execute(_OF_SCOPES, [f"^memories_large_({scope_pattern})_{model_id}_"])
         indexes = [ScopeIndex.of_name(name) for (name,) in cursor.fetchall()]
     return {index.scope_id: index for index in sorted(filter(None, indexes))}

@@ -142,12 +142,12 @@ class ModelChanger:
             others = list(EmbeddingModel.objects.exclude(pk=main.pk).values_list("pk", flat=True)) if main else []
             if main is None or not others:
                 return PAUSE_SECONDS
-            removed = 0
+            row_count = 0
             with connection.cursor() as cursor:
                 for table in ("memories_entryvector", "memories_stagedvector"):
                     cursor.execute(_REMOVE.replace("{table}", table), [others, main.pk, REMOVED_AT_ONCE])
-                    removed += cursor.rowcount
-            return 0.0 if removed else PAUSE_SECONDS
+                    row_count += cursor.rowcount
+            return 0.0 if row_count else PAUSE_SECONDS
 
     def _advance(self, change: ModelChange) -> bool:
         """One step of a change; False when the new model does not answer."""

@@ -97,16 +97,16 @@ def counting(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> dict[str,
         by_scope[entry.scope_id].append(entry)
     rows: list[dict[str, Any]] = []
     counts: dict[int, Counter[int]] = {}
-    for pk, added in by_scope.items():
-        scope, telling = scopes[pk], [entry.length for entry in added if entry.echo != Echo.TURN]
+    for pk, new_entries in by_scope.items():
+        scope, telling = scopes[pk], [entry.length for entry in new_entries if entry.echo != Echo.TURN]
         total = scope.average_length * scope.entry_count + sum(telling)
         scope.entry_count += len(telling)
         scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
         adopt_average_length(scope)
-        for name, value in _names_with(scope, added).items():
+        for name, value in _names_with(scope, new_entries).items():
             setattr(scope, name, value)
         rows.append({"id": pk, **{name: getattr(scope, name) for name in _COUNTED}})
-        counts[pk] = Counter(term for entry in added for term in counted_terms(entry))
+        counts[pk] = Counter(term for entry in new_entries for term in counted_terms(entry))
     return _term_columns(entries[0].workspace_id, counts) | {"scopes": json.dumps(rows)}
 
 

@@ -402,14 +402,14 @@ def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
     """
     near = neighbours(entries)
     parts = sources_of(near)
-    wanted = set(near).union(*near.values(), *parts.values())
+    entry_ids = set(near).union(*near.values(), *parts.values())
     rows: dict[int, _Row] = {}
     fingerprints: dict[int, str] = {}
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading,"
             " e.fingerprint FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
-            [list(wanted)],
+            [list(entry_ids)],
         )
         for entry, scope, workspace, average, content, echo, path, heading, fingerprint in cursor.fetchall():
             fingerprints[entry] = fingerprint
@@ -418,19 +418,19 @@ def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
                 scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
             )
     vectors = raw_vectors(rows, model_id) if model_id is not None else {}
-    made = {entry: row for entry, row in rows.items() if entry in near}
-    _write(rows, made, vectors, model_id)
-    if made:
+    new_rows = {entry: row for entry, row in rows.items() if entry in near}
+    _write(rows, new_rows, vectors, model_id)
+    if new_rows:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT e.id FROM memories_entry e JOIN unnest(%s::bigint[], %s::text[]) AS read (id, fingerprint)"
                 " ON e.id = read.id WHERE e.fingerprint <> read.fingerprint",
-                [list(made), [fingerprints[entry] for entry in made]],
+                [list(new_rows), [fingerprints[entry] for entry in new_rows]],
             )
             reworded = [entry for (entry,) in cursor.fetchall()]
         if reworded:
             make_rows(reworded, model_id=model_id)
-    return {row.scope_id for row in made.values()}
+    return {row.scope_id for row in new_rows.values()}
 
 
 def raise_versions(scopes: Iterable[int]) -> None:

@@ -160,26 +160,26 @@ def _watch_while_it_answers(own: psycopg.Connection, ear: int, when_back: Callab
     return True  # one that has ended may be had anew
 
 
-def pulse_of(own: psycopg.Connection, question: bytes, *told: Callable[[], None]) -> float | None:
+def pulse_of(own: psycopg.Connection, question: bytes, *notices: Callable[[], None]) -> float | None:
     """The seconds a server takes to answer a question by yes; None where it does not within SILENCE_SECONDS.
 
-    The first of `told` is called when it is slow, the second when it is silent.
+    The first of `notices` is called when it is slow, the second when it is silent.
     """
     begun, server, is_yes = time.monotonic(), own.pgconn, False
     with selectors.DefaultSelector() as selector, contextlib.suppress(psycopg.Error):
         selector.register(server.socket, selectors.EVENT_READ)
         server.send_query(question)
         for number, seconds in enumerate((SLOW_SECONDS, SILENCE_SECONDS)):
-            left = seconds
-            while left > 0:
-                left = begun + seconds - time.monotonic()
-                selector.select(max(left, 0))
+            seconds_left = seconds
+            while seconds_left > 0:
+                seconds_left = begun + seconds - time.monotonic()
+                selector.select(max(seconds_left, 0))
                 server.consume_input()  # what came while this process slept is read before anybody is told
                 while not server.is_busy():
                     if (result := server.get_result()) is None:
                         return time.monotonic() - begun if server.status == ConnStatus.OK and is_yes else None
                     is_yes = result.status == ExecStatus.TUPLES_OK and result.get_value(0, 0) == b"t"
-            for notice in told[number : number + 1]:
+            for notice in notices[number : number + 1]:
                 notice()
     return None
 

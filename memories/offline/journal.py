@@ -222,17 +222,17 @@ def _same(stream: Stream, record: Record) -> Record | None:
     """The record under the same Idempotency-Key of the same bot. Raises KeyReused where it is of another request."""
     if not record.repeat_key:
         return None
-    seen = _read_keys.setdefault(stream.folder, _ReadKeys())
+    stream_keys = _read_keys.setdefault(stream.folder, _ReadKeys())
     here = _segments(stream)
-    for number in set(seen.keys) - set(here):
-        del seen.keys[number], seen.offsets[number]
+    for number in set(stream_keys.keys) - set(here):
+        del stream_keys.keys[number], stream_keys.offsets[number]
     for number in here:
-        keys = seen.keys.setdefault(number, {})
-        for line in _lines(stream, number, seen.offsets.setdefault(number, 0)):
-            seen.offsets[number] = line.end.offset
+        keys = stream_keys.keys.setdefault(number, {})
+        for line in _lines(stream, number, stream_keys.offsets.setdefault(number, 0)):
+            stream_keys.offsets[number] = line.end.offset
             if line.record and line.record.repeat_key:
                 keys[line.record.bot_id, line.record.repeat_key] = replace(line.record, body={})
-    under_key = (keys.get((record.bot_id, record.repeat_key)) for keys in seen.keys.values())
+    under_key = (keys.get((record.bot_id, record.repeat_key)) for keys in stream_keys.keys.values())
     earlier = next(filter(None, under_key), None)
     if earlier and earlier.fingerprint != record.fingerprint:
         raise KeyReused
@@ -272,9 +272,9 @@ def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = 
     """
     with locked(stream, REPLAYER), locked(stream):
         lines = list(read(stream))
-        gone = [line for line in lines if is_erased(line)]
-        for number in {line.end.segment for line in gone} if not is_dry else ():
-            remaining = [line for line in lines if line.end.segment == number and line not in gone]
+        erased_lines = [line for line in lines if is_erased(line)]
+        for number in {line.end.segment for line in erased_lines} if not is_dry else ():
+            remaining = [line for line in lines if line.end.segment == number and line not in erased_lines]
             path = segment_path(stream, number)
             if not remaining:
                 path.unlink()
@@ -285,4 +285,4 @@ def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = 
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
-    return len(gone)
+    return len(erased_lines)

@@ -130,7 +130,7 @@ class Replica:
 
 @cache
 def _replicas() -> tuple[Replica, ...]:
-    return tuple(Replica(number, given) for number, given in enumerate(settings.DATABASE_REPLICAS, start=1))
+    return tuple(Replica(number, address) for number, address in enumerate(settings.DATABASE_REPLICAS, start=1))
 
 
 def are_there() -> bool:
@@ -245,14 +245,14 @@ def fresh(workspace_id: int) -> Iterator[Reading | None]:
 
     Raises NeedsPrimary where the replica fails in the middle.
     """
-    written = _primary.written(workspace_id)
+    positions = _primary.written(workspace_id)
 
     def is_fresh(is_follower: bool, position: int) -> str:
         if not is_follower:
             return "follows nobody"
-        if position < written.now and not _primary.is_recent(position):
+        if position < positions.now and not _primary.is_recent(position):
             return "behind"
-        return "" if position >= written.noted else UNREAD
+        return "" if position >= positions.noted else UNREAD
 
     with _read(workspace_id, is_fresh) as now:
         yield now

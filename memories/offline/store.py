@@ -111,8 +111,8 @@ def admit_key(token: str, now: datetime) -> BotKey | None:
     card = read(_path(digest))
     if card is None or card.get("digest") != digest:
         return None
-    seen, expires = datetime.fromisoformat(card["seen_at"]), card["expires_at"]
-    if now - seen > SEEN_WITHIN or (expires and datetime.fromisoformat(expires) <= now):
+    seen_at, expires = datetime.fromisoformat(card["seen_at"]), card["expires_at"]
+    if now - seen_at > SEEN_WITHIN or (expires and datetime.fromisoformat(expires) <= now):
         forget_key(digest)
         return None
     key = BotKey.of_row(card)
