@@ -27,10 +27,10 @@ def address_of(headers: Mapping[str, str], user: Any) -> dict[str, Any] | None:
 
     Headers carry other letters than ASCII percent-encoded. A session without a chat is one of its sender's alone.
     """
-    named = {name: unquote(headers[header]) for name, header in HEADERS.items() if headers.get(header)}
-    peer = named.get("peer") or (user if isinstance(user, str) else "")
-    if not (named or peer):
+    fields = {name: unquote(headers[header]) for name, header in HEADERS.items() if headers.get(header)}
+    peer = fields.get("peer") or (user if isinstance(user, str) else "")
+    if not (fields or peer):
         return None
     if headers.get(SESSION):
-        named.setdefault("chat", "/".join(filter(None, (peer, unquote(headers[SESSION])))))
-    return {"platform": PLATFORM, **named, "peer": peer, "is_group": is_on(headers, GROUP)}
+        fields.setdefault("chat", "/".join(filter(None, (peer, unquote(headers[SESSION])))))
+    return {"platform": PLATFORM, **fields, "peer": peer, "is_group": is_on(headers, GROUP)}

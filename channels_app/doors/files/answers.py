@@ -47,16 +47,16 @@ class FilePlace:
 
         Raises ScopeNotFound where the caller reaches none of its scopes.
         """
-        reached = addresses.keys_to_recall(self.caller, self.resolved)
-        open_here = [ref.key for ref in self.resolved.recall if ref.key in reached and ref.only_chat is None]
+        keys = addresses.keys_to_recall(self.caller, self.resolved)
+        open_here = [ref.key for ref in self.resolved.recall if ref.key in keys and ref.only_chat is None]
         return [scope_folder(self.caller.folder, key) for key in open_here]
 
     @property
     def scope_key(self) -> str | None:
         """The scope whose transcript it is written to: the chat's where that captures, else the speaker's."""
-        resolved = self.resolved
-        captures_chat = resolved.chat_scope and resolved.rules.capture_group_memory
-        return resolved.chat_scope if captures_chat else resolved.user_scope
+        resolution = self.resolved
+        captures_chat = resolution.chat_scope and resolution.rules.capture_group_memory
+        return resolution.chat_scope if captures_chat else resolution.user_scope
 
 
 def place_of(caller: Caller, address: Address, *, has_database: bool, now: datetime) -> FilePlace:
@@ -159,13 +159,13 @@ def recall_from_files(
     for match in within:  # a block as a model reads it, with the path that proves it
         day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
         texts.append(f"- {day}{quoting.as_item(match.text)} [{match.path}:{match.line_from}]")
-    shown, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
-    shown, tokens = (shown, tokens) if len(shown) > 1 else ([], 0)
+    parts, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
+    parts, tokens = (parts, tokens) if len(parts) > 1 else ([], 0)
     lines = [
-        RecalledLine(next(folder.scope_key for folder in folders if folder.owns(match.path)), match, n < len(shown) - 1)
+        RecalledLine(next(folder.scope_key for folder in folders if folder.owns(match.path)), match, n < len(parts) - 1)
         for n, match in enumerate(within)
     ]
-    return FileRecall(decision, lines, "\n".join(shown), tokens)
+    return FileRecall(decision, lines, "\n".join(parts), tokens)
 
 
 def _is_within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
@@ -219,25 +219,25 @@ def context_from_files(
     days = [today - timedelta(days=ago) for ago in range(conf.NOTES_DAYS)]
     read = ((day, folder, _file_text(folder, folder.daily(day))) for day in days for folder in folders)
     notes = [DayNote(day, folder.scope_key, content, False) for day, folder, content in read if content]
-    needed = sum(text.count_tokens(_note_text(note)) + 2 for note in notes)
+    note_tokens = sum(text.count_tokens(_note_text(note)) + 2 for note in notes)
     # The long-term files as far as there is room; they may have their share, and what nobody else needs
-    room = page.room("files", max(page.share(LONG_TERM_SHARE), page.left - needed))
+    room = page.room("files", max(page.share(LONG_TERM_SHARE), page.left - note_tokens))
     files: list[str] = []
     for content in filter(None, (_file_text(folder, folder.long_term) for folder in folders)):
-        begun = text.first_tokens(content, room - 2)
-        if room <= 2 or not begun:
+        beginning = text.first_tokens(content, room - 2)
+        if room <= 2 or not beginning:
             break
-        files.append(begun)
-        room -= text.count_tokens(begun) + 2
+        files.append(beginning)
+        room -= text.count_tokens(beginning) + 2
     page.put("files", files)
-    fitting = _fitting(page, notes)
-    page.put("days", list(map(_note_text, fitting)))
-    return FileContext(str(page), page.used, fitting, directives=directives)
+    fitting_notes = _fitting(page, notes)
+    page.put("days", list(map(_note_text, fitting_notes)))
+    return FileContext(str(page), page.used, fitting_notes, directives=directives)
 
 
 def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
     """The newest notes there is room for; of the one that does not fit, its newest lines."""
-    fitting: list[DayNote] = []
+    fitting_notes: list[DayNote] = []
     room = page.room("days", page.left)
     for note in notes:
         head = text.count_tokens(_note_text(DayNote(note.on, note.scope, "", False))) + 3
@@ -248,9 +248,9 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
             content = content[begin + 1 :] if begin >= 0 else f"- …{content}"
         if room <= head or not content:
             break
-        fitting.append(DayNote(note.on, note.scope, content, content != note.content))
-        room -= text.count_tokens(_note_text(fitting[-1])) + 2
-    return fitting
+        fitting_notes.append(DayNote(note.on, note.scope, content, content != note.content))
+        room -= text.count_tokens(_note_text(fitting_notes[-1])) + 2
+    return fitting_notes
 
 
 def _note_text(note: DayNote) -> str:

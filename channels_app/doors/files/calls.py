@@ -130,15 +130,15 @@ def keep_turn(caller: Caller, turn: Turn, outage: Outage, request: dict[str, Any
     Raises InvalidAddress, ScopeNotFound, KeyTaken, NotCached, StreamEmptied, OSError.
     """
     place = place_of(caller, turn.address, has_database=outage.has_database, now=now)
-    resolved = place.resolved
-    check_reach(caller, resolved)
+    resolution = place.resolved
+    check_reach(caller, resolution)
     is_new = accept(place.stream, TURN, caller, outage, request, now=now)
     if is_new:
-        lines = turn_lines(turn.user, turn.assistant, speaker=resolved.address.speaker, at=turn.at)
-        write(caller, place.scope_key, resolved.session_key, lines)
+        lines = turn_lines(turn.user, turn.assistant, speaker=resolution.address.speaker, at=turn.at)
+        write(caller, place.scope_key, resolution.session_key, lines)
     reply = reset_reply(caller.language) if is_reset_command(turn.user) else None
-    session = cards.cached_session_id(caller, resolved.session_key, now=now)
-    return KeptTurn(resolved.session_key, session, reply, outage.degraded)
+    session = cards.cached_session_id(caller, resolution.session_key, now=now)
+    return KeptTurn(resolution.session_key, session, reply, outage.degraded)
 
 
 def keep_events(
@@ -160,14 +160,14 @@ def keep_events(
         raise SessionNotFound
     call = {"session": card.uid, "body": request}
     if accept(stream_of(caller, card), EVENTS, caller, outage, call, now=now):
-        spoken = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
+        dialogue = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
         lines = [
             TranscriptLine(
                 message.sender_id or (card.peer or "user" if message.kind == EventKind.USER else "assistant"),
                 message.content,
                 message.at,
             )
-            for message in spoken
+            for message in dialogue
             if message.content.strip()
         ]
         scope = card.chat_scope if card.is_group else card.user_scope
@@ -203,11 +203,11 @@ def after_turn(caller: Caller, turn: Turn, result: TurnResult, *, now: datetime)
     """
     if result.is_erased:
         return
-    session, resolved = result.session, result.resolved
+    session, resolution = result.session, result.resolved
     cards.keep_channels(caller.workspace_id, now=now)
-    keep = partial(cards.keep_session, caller.workspace_id, str(session.uid), resolved, now=now)
+    keep = partial(cards.keep_session, caller.workspace_id, str(session.uid), resolution, now=now)
     transaction.on_commit(keep)
-    if resolved.path_mode == PathMode.DUAL_WRITE or resolved.transcripts:
-        lines = turn_lines(turn.user, turn.assistant, speaker=resolved.address.speaker, at=turn.at)
-        scope_key = FilePlace(caller, resolved).scope_key
-        transaction.on_commit(partial(write, caller, scope_key, resolved.session_key, lines))
+    if resolution.path_mode == PathMode.DUAL_WRITE or resolution.transcripts:
+        lines = turn_lines(turn.user, turn.assistant, speaker=resolution.address.speaker, at=turn.at)
+        scope_key = FilePlace(caller, resolution).scope_key
+        transaction.on_commit(partial(write, caller, scope_key, resolution.session_key, lines))

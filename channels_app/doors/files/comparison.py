@@ -46,14 +46,14 @@ class _Passage:
         return self.place | {"content": self.content[:_SHOWN_CHARS]}
 
 
-def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, *, now: datetime) -> None:
+def compare(caller: Caller, query: Query, recall: Recall, resolution: Resolution, *, now: datetime) -> None:
     """Ask the files what a recall was asked, where its channel writes to both, and keep what only one of them found."""
-    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve or replicas.is_stale():
+    if resolution.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve or replicas.is_stale():
         return
     if random.random() >= conf.SHADOW_SAMPLE:  # noqa: S311 (no secret)
         return
     try:
-        folders = FilePlace(caller, resolved).folders
+        folders = FilePlace(caller, resolution).folders
         matches = keyword.search(folders, query.message, limit=query.limit, zone=caller.zone)
     except (OSError, PlatformError) as problem:  # nobody is served what the files say
         log.warning("comparison.failed", problem=type(problem).__name__)
@@ -66,22 +66,22 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
         .exclude(path="")
         .values_list("pk", "path", "line_from")
     }
-    stored = []
+    entry_passages = []
     for item in recall.served:
         path, line = lines.get(item.entry.pk, ("", None))
-        stored.append(_Passage({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
-    written = [_Passage({"path": match.path, "line": match.line_from}, match.text) for match in matches]
-    only_stored = [passage for passage in stored if not any(passage.says(other) for other in written)]
-    only_written = [passage for passage in written if not any(passage.says(other) for other in stored)]
+        entry_passages.append(_Passage({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
+    file_passages = [_Passage({"path": match.path, "line": match.line_from}, match.text) for match in matches]
+    only_database = [passage for passage in entry_passages if not any(passage.says(other) for other in file_passages)]
+    only_files = [passage for passage in file_passages if not any(passage.says(other) for other in entry_passages)]
     comparison = PathComparison(
         workspace_id=caller.workspace_id,
-        platform=resolved.address.platform,
-        account=resolved.address.account,
+        platform=resolution.address.platform,
+        account=resolution.address.account,
         trace=trace,
         message=query.message[: conf.RECALL_MESSAGE_CHARS],
-        both=len(stored) - len(only_stored),
-        only_database=[passage.as_json() for passage in only_stored],
-        only_files=[passage.as_json() for passage in only_written],
+        both=len(entry_passages) - len(only_database),
+        only_database=[passage.as_json() for passage in only_database],
+        only_files=[passage.as_json() for passage in only_files],
         created_at=now,
     )
     replicas.aside(comparison.save)

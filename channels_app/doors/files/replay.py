@@ -65,8 +65,8 @@ def is_written(record: Record, messages: Messages, workspace_id: int) -> bool:
         return False
     number = RawSQL("sessions_app_sessionevent.xmin::text::bigint", [], output_field=BigIntegerField())
     rows = SessionEvent.objects.filter(session=session, at__in=[at for _text, at in messages]).annotate(by=number)
-    written = set(rows.filter(by=int(call.number) % _NUMBERS).values_list("content", "at"))
-    return not written.isdisjoint(messages)
+    written_messages = set(rows.filter(by=int(call.number) % _NUMBERS).values_list("content", "at"))
+    return not written_messages.isdisjoint(messages)
 
 
 log = structlog.get_logger(__name__)
@@ -131,9 +131,9 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
                     lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
                     # Apply lines in order; the end of the last
                     uids = [_uid(stream, line) for line in lines]
-                    done = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
+                    replayed_uids = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
                     for uid, line in zip(uids, lines, strict=True):
-                        if uid not in done:
+                        if uid not in replayed_uids:
                             counts[apply_line(stream, uid, line, effects, now=clock())] += 1
                     position = (lines[-1].end if lines else None) or max(position, end)
                     if is_last_part and journal.remove_up_to(stream, position):
@@ -223,14 +223,14 @@ MOST = 50
 
 def retry(calls: QuerySet[ReplayedRecord], effects: Effects, *, now: datetime) -> Counter[str]:
     """Apply parked calls in the order they came, each in a transaction of its own; how many came to which outcome."""
-    parked = calls.filter(outcome=ReplayOutcome.PARKED).order_by("accepted_at", "pk")
-    return Counter(_retry_one(pk, effects, now) for pk in list(parked.values_list("pk", flat=True)[:MOST]))
+    parked_calls = calls.filter(outcome=ReplayOutcome.PARKED).order_by("accepted_at", "pk")
+    return Counter(_retry_one(pk, effects, now) for pk in list(parked_calls.values_list("pk", flat=True)[:MOST]))
 
 
 def discard(calls: QuerySet[ReplayedRecord], *, now: datetime) -> int:
     """Give parked calls up: the line stays with its reason, its words are removed. How many."""
-    parked = calls.filter(outcome=ReplayOutcome.PARKED)
-    return parked.update(outcome=ReplayOutcome.DISCARDED, body=None, replayed_at=now)
+    parked_calls = calls.filter(outcome=ReplayOutcome.PARKED)
+    return parked_calls.update(outcome=ReplayOutcome.DISCARDED, body=None, replayed_at=now)
 
 
 def _retry_one(pk: int, effects: Effects, now: datetime) -> str:

@@ -121,13 +121,13 @@ class Gate:
             raise _refused(401, "not_authenticated", "A bot key is needed: Authorization: Bearer <key>.")
         key = key.strip()
         api = Api(self._http, key, address_of(headers, None) or HOME, self._listings.get(key, {}))
-        listed = await api.listing()
-        if allowed := listed.get("address"):
+        listing = await api.listing()
+        if address := listing.get("address"):
             # For one person's memory, whatever headers say. Asked each time: its end is a 401, which has the
             # client refresh it, and by no answer of a tool
-            api.address = allowed
+            api.address = address
         else:
-            self._listings[key] = listed
+            self._listings[key] = listing
         return api
 
 

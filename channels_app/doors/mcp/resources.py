@@ -60,9 +60,9 @@ async def _with_notice(api: Api, text: str) -> str:
 
 async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
     """The newest rows of the scopes this address reads from; of a group those of its own that it may hear."""
-    resolved = await api.here("scopes/resolve")
+    resolution = await api.here("scopes/resolve")
     is_group = bool(api.address.get("is_group"))
-    keys, most = ([resolved["chat_scope"]], _ROWS_OF_GROUP) if is_group else (resolved["recall"], _ROWS)
+    keys, most = ([resolution["chat_scope"]], _ROWS_OF_GROUP) if is_group else (resolution["recall"], _ROWS)
     rows: list[dict[str, Any]] = []
     for key in filter(None, keys):
         try:

@@ -129,8 +129,8 @@ async def call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallTool
         detail = UNKNOWN_TOOL[listing["language"]].format(name=name[:NAME_CHARS], tools=", ".join(tools))
         raise Refused(400, [{"code": "unknown_tool", "detail": detail, "attr": None}])
     if name not in CALLS:
-        called = await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments})
-        (outcome,) = called["answers"]
+        response = await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments})
+        (outcome,) = response["answers"]
         data = {"errors": outcome["errors"]} if outcome["is_error"] else outcome["result"]
         return _result(outcome["message"]["content"], data, is_error=outcome["is_error"])
     if unknown := sorted(arguments.keys() - tools[name]["inputSchema"]["properties"].keys()):

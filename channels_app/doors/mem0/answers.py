@@ -82,12 +82,12 @@ def ids_of(entries: Sequence[Entry]) -> dict[int, dict[str, str]]:
     own = {entry.pk: {slot.name: slot.value for slot in entry.slots.all() if slot.name in IDS} for entry in entries}
     bare = {entry.scope_id: entry.workspace_id for entry in entries if not own[entry.pk]}
     rows = Slot.objects.filter(workspace_id__in=set(bare.values()), entry__scope__in=bare, name__in=IDS)
-    shared: dict[int, dict[str, str]] = {}
+    ids_by_scope: dict[int, dict[str, str]] = {}
     read = rows.order_by("entry__scope", "name").distinct("entry__scope", "name")
     for scope, kind, name, value in read.values_list("entry__scope", "entry__scope__kind", "name", "value"):
         if kind == ScopeKind.CHAT or name == USER:
-            shared.setdefault(scope, {})[name] = value
-    return {entry.pk: own[entry.pk] or shared.get(entry.scope_id, {}) for entry in entries}
+            ids_by_scope.setdefault(scope, {})[name] = value
+    return {entry.pk: own[entry.pk] or ids_by_scope.get(entry.scope_id, {}) for entry in entries}
 
 
 def memory_answers(entries: Sequence[Entry], caller: Caller) -> list[dict[str, Any]]:
@@ -134,11 +134,11 @@ def history_answers(entry: Entry, caller: Caller) -> list[dict[str, Any]]:
     (memory,) = memory_answers([entry], caller)
     about = {name: memory[name] for name in (*IDS, "metadata")}
     answers: list[dict[str, Any]] = []
-    words, begun = None, None
+    words, created_at = None, None
     for step in history_of(entry):
         is_new = step.operation == Operation.INSERT
         before, words = step.columns.get("content", (words, words))
-        begun = begun or step.at
+        created_at = created_at or step.at
         if is_new or "content" in step.columns or step.slots:
             answer = {
                 "id": f"{entry.uid}:{step.version}",
@@ -146,7 +146,7 @@ def history_answers(entry: Entry, caller: Caller) -> list[dict[str, Any]]:
                 "old_memory": before,
                 "new_memory": words,
                 "event": "ADD" if is_new else "UPDATE",
-                "created_at": begun,
+                "created_at": created_at,
                 "updated_at": step.at,
             }
             answers.append(answer | about)

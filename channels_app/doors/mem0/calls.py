@@ -64,16 +64,16 @@ class Tolerant(fields.StrictSerializer):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             return super().to_internal_value(data)
-        given = {name: data[name] for name in data if name in self.fields}
-        for name in data.keys() - given.keys():
+        values = {name: data[name] for name in data if name in self.fields}
+        for name in data.keys() - values.keys():
             if isinstance(name, str) and snake_case(name) in self.fields:
-                given.setdefault(snake_case(name), data[name])
-        idle = [name for name in given if isinstance(self.fields[name], Ignored)]
-        unknown = [name for name in map(str, data) if name not in given and snake_case(name) not in given]
+                values.setdefault(snake_case(name), data[name])
+        idle = [name for name in values if isinstance(self.fields[name], Ignored)]
+        unknown = [name for name in map(str, data) if name not in values and snake_case(name) not in values]
         if self.harmless is not None and not self.harmless.issuperset(unknown):
-            refused = {name: data[name] for name in data if str(name) not in self.harmless}
-            return super().to_internal_value(refused)  # names each of them
-        return {**super().to_internal_value(given), _IGNORED: [*unknown, *idle]}
+            refused_values = {name: data[name] for name in data if str(name) not in self.harmless}
+            return super().to_internal_value(refused_values)  # names each of them
+        return {**super().to_internal_value(values), _IGNORED: [*unknown, *idle]}
 
 
 #: A method of a call of that client: its query string, too, may hold anything.
@@ -143,9 +143,9 @@ class Mem0Call(Call):
         if rows.filter(scope__frozen=True).exists():
             raise ScopeFrozen
         reason = str(_("Deleted by mem0's client."))
-        while chosen := list(rows.select_related("scope")[: bulk_actions.MOST]):
+        while chunk := list(rows.select_related("scope")[: bulk_actions.MOST]):
             actor = self.caller.actor
-            if not bulk_actions.apply_action(chosen, action(), now=self.now, actor=actor, reason=reason).changed:
+            if not bulk_actions.apply_action(chunk, action(), now=self.now, actor=actor, reason=reason).changed:
                 break
 
 
@@ -197,12 +197,12 @@ class Ids(Tolerant):
     filters = serializers.JSONField(required=False, allow_null=True)
 
 
-def plain_ids(given: dict[str, Any]) -> dict[str, str]:
+def plain_ids(body: dict[str, Any]) -> dict[str, str]:
     """The ids a memory is added with. Raises ValidationError unless they are plain names."""
-    inner = given.get("filters") or {}
+    inner = body.get("filters") or {}
     inner = {snake_case(name): value for name, value in inner.items()} if isinstance(inner, dict) else inner
-    named = {**inner, **{name: given[name] for name in IDS if given.get(name)}} if isinstance(inner, dict) else {}
-    ids = {name: value for name, value in named.items() if value is not None}
+    raw_ids = {**inner, **{name: body[name] for name in IDS if body.get(name)}} if isinstance(inner, dict) else {}
+    ids = {name: value for name, value in raw_ids.items() if value is not None}
     if not ids or not ids.keys() <= set(IDS) or not all(isinstance(value, str) and value for value in ids.values()):
         text = _("A memory is added for a user_id, agent_id, app_id or run_id, each a plain name.")
         raise serializers.ValidationError({"filters": [text]})

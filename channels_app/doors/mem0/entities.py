@@ -61,7 +61,7 @@ class EntitiesView(Mem0Call):
     @Mem0Method("mem0_users", Permission.READ, None)
     def get(self) -> Response:
         rows = Slot.objects.filter(entry__in=added_here(self.caller, self.now), name__in=IDS)
-        counted = rows.values("name", "value").annotate(
+        counts = rows.values("name", "value").annotate(
             memories=Count("pk"), begun=Min("entry__created_at"), changed=Max("entry__updated_at")
         )
         results = [
@@ -73,7 +73,7 @@ class EntitiesView(Mem0Call):
                 "created_at": row["begun"],
                 "updated_at": row["changed"],
             }
-            for row in counted.order_by("name", "value")
+            for row in counts.order_by("name", "value")
         ]
         return Response({"count": len(results), "next": None, "previous": None, "results": results})
 
@@ -161,14 +161,14 @@ class FeedbackView(Mem0Call):
         trace = recent.order_by("-created_at", "-id").first()
         if trace is None:
             raise NotServed(field="memory_id")
-        used = dict(
+        used_uids = dict(
             Entry.objects.filter(workspace_id=entry.workspace_id, pk__in=trace.used or []).values_list("pk", "uid")
         )
-        used.pop(entry.pk, None)
+        used_uids.pop(entry.pk, None)
         if rating == POSITIVE:
-            used[entry.pk] = entry.uid
+            used_uids[entry.pk] = entry.uid
         note = ": ".join(filter(None, (rating, self.body["feedback_reason"])))
-        record_feedback(trace, list(used.values()), note)
+        record_feedback(trace, list(used_uids.values()), note)
         return Response({"id": trace.uid, "feedback": rating, "feedback_reason": self.body["feedback_reason"]})
 
 

@@ -63,13 +63,13 @@ def added_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
 def filtered(caller: Caller, filters: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
     """The entries in use that a filter names. Raises ValidationError where it names no user, agent, app or run."""
     # Refuse a filter of too many values before anything is looked up
-    left, count = [filters], 0
-    while left:
-        node = left.pop()
+    nodes, count = [filters], 0
+    while nodes:
+        node = nodes.pop()
         count += 1
         if count > MOST_VALUES:
             raise _refused(_("A filter has at most %(most)d values.") % {"most": MOST_VALUES})
-        left += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        nodes += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     reader = _Reader(caller)
     condition, names_users = reader.conjunction(filters)
     if not reader.names_anybody:
@@ -77,10 +77,10 @@ def filtered(caller: Caller, filters: Mapping[str, Any], now: datetime) -> Query
     return live_entries(caller, now).filter(condition if names_users else condition & _SHARED)
 
 
-def ids_filter(given: Mapping[str, Any]) -> dict[str, Any]:
+def ids_filter(data: Mapping[str, Any]) -> dict[str, Any]:
     """A filter by the ids that stand beside it, and by the filter itself."""
-    ids = {name: given[name] for name in IDS if given.get(name) is not None}
-    return {"AND": [ids, given.get("filters") or {}]}
+    ids = {name: data[name] for name in IDS if data.get(name) is not None}
+    return {"AND": [ids, data.get("filters") or {}]}
 
 
 def span(value: Any, zone: tzinfo) -> tuple[datetime, datetime]:
@@ -111,7 +111,7 @@ class _Reader:
     def conjunction(self, tree: Any, *, inside_not: bool = False) -> tuple[Q, bool]:
         """All parts of a tree hold."""
         parts = [self._part(name, value, inside_not) for node in _nodes(tree) for name, value in node.items()]
-        return _all(part for part, _named in parts), any(named for _part, named in parts)
+        return _all(part for part, _has_user in parts), any(has_user for _part, has_user in parts)
 
     def _part(self, name: str, value: Any, inside_not: bool) -> tuple[Q, bool]:
         self.conditions += 1
@@ -123,9 +123,9 @@ class _Reader:
         if name == "OR":
             # One of the parts holds. Beside those that name users, the others are of what no user has
             parts = [self.conjunction(node, inside_not=inside_not) for node in _nodes(value)]
-            names_users = any(named for _part, named in parts)
-            walled = names_users and not inside_not
-            return _any(part & _SHARED if walled and not named else part for part, named in parts), names_users
+            names_users = any(has_user for _part, has_user in parts)
+            is_walled = names_users and not inside_not
+            return _any(part & _SHARED if is_walled and not has_user else part for part, has_user in parts), names_users
         if name == "NOT":
             none = _any(self.conjunction(node, inside_not=True)[0] for node in _nodes(value))
             return ~none, False
@@ -174,15 +174,15 @@ class _Reader:
         if operator == "any":
             return _USERS
         names = _texts(value)
-        added = Exists(Slot.objects.filter(entry=OuterRef("pk"), name=USER, value__in=names))
+        has_user_slot = Exists(Slot.objects.filter(entry=OuterRef("pk"), name=USER, value__in=names))
         person_of = partial(peers.person_of, self.caller.workspace_id)
         keys = []
         for name in names:
             _platform, channel = self._channel
             address = address_of({USER: name})
-            resolved = addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of)
-            keys.append(resolved.user_scope)
-        return Q(scope__key__in=keys) & (_OWN_SCOPE | Q(added))
+            resolution = addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of)
+            keys.append(resolution.user_scope)
+        return Q(scope__key__in=keys) & (_OWN_SCOPE | Q(has_user_slot))
 
     @cached_property
     def _channel(self) -> Any:
@@ -195,19 +195,19 @@ _Condition = Callable[[str, Any], Q]
 
 def _compared(value: Any, condition: _Condition, field: str) -> Q:
     """A field's value or operators, by the conditions of the field."""
-    compared = Q()
+    comparison = Q()
     for operator, operand in _operators(value).items():
         match operator:
             case "eq" | "ne":
                 same = condition("any", None) if operand == "*" else condition("in", [operand])
-                compared &= same if operator == "eq" else ~same
+                comparison &= same if operator == "eq" else ~same
             case "in" if isinstance(operand, list):
-                compared &= condition("in", operand)
+                comparison &= condition("in", operand)
             case "contains" | "icontains" if isinstance(operand, str) and field not in IDS:
-                compared &= condition(operator, operand)
+                comparison &= condition(operator, operand)
             case _:
                 raise _unknown_operator(operator, field)
-    return compared
+    return comparison
 
 
 def _operators(value: Any) -> dict[str, Any]:
@@ -232,8 +232,8 @@ def _shared_id(name: str, workspace_id: int) -> _Condition:
     def condition(operator: str, value: Any) -> Q:
         rows = Slot.objects.filter(workspace_id=workspace_id, name=name)
         rows = rows if operator == "any" else rows.filter(value__in=_texts(value))
-        shared = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
-        return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared))
+        shared_scopes = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
+        return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared_scopes))
 
     return condition
 

@@ -114,32 +114,32 @@ class Adding(Mem0Call):
 
     def add(self) -> list[dict[str, Any]]:
         """Remember the messages of a request; what became of each."""
-        ids, given = plain_ids(self.body), self.body
+        ids, body = plain_ids(self.body), self.body
         address = address_of(ids)
-        slots = slots_of_metadata(given.get("metadata") or {}) | ids
-        at = self.now if given.get("timestamp") is None else span(given["timestamp"], self.caller.zone)[0]
+        slots = slots_of_metadata(body.get("metadata") or {}) | ids
+        at = self.now if body.get("timestamp") is None else span(body["timestamp"], self.caller.zone)[0]
         fields.check_past("timestamp", at, self.now)
-        ends = given.get("expiration_date")
+        ends = body.get("expiration_date")
         turns: list[tuple[Turn, TurnResult]] = []
         with transaction.atomic():
-            if given["infer"] is False:
+            if body["infer"] is False:
                 expires_at = span(ends, self.caller.zone)[1] if ends else None
                 fields.check_ahead("expiration_date", expires_at, self.now)
-                written = self._as_they_are(address, slots, at, expires_at)
+                results = self._as_they_are(address, slots, at, expires_at)
             elif ends:
                 raise NotSupported(_("What is drawn from a conversation has no expiration_date; say infer=False."))
             else:
-                begun = [
+                new_turns = [
                     Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
                     for user, assistant in _turns(self._new_messages(address))
                 ]
-                turns = [(turn, take_turn(self.caller, turn, now=self.now)) for turn in begun]
-                written = [result for _turn, turn_result in turns for result in turn_result.written]
+                turns = [(turn, take_turn(self.caller, turn, now=self.now)) for turn in new_turns]
+                results = [result for _turn, turn_result in turns for result in turn_result.written]
         for turn, result in turns:
             after_turn(self.caller, turn, result, now=self.now)
         return [
             {"id": result.entry.uid, "memory": result.entry.content, "event": _EVENTS[result.outcome]}
-            for result in written
+            for result in results
             if result.is_kept
         ]
 
@@ -149,21 +149,21 @@ class Adding(Mem0Call):
         A single turn is always new: people do say the same twice. Raises ValidationError.
         """
         messages = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
-        repeated = 0
+        repeat_count = 0
         if len(messages) > 2 and (session := visible_session(self.caller, resolve_address(self.caller, address))):
             rows = session.messages().filter(kind__in=(EventKind.USER, EventKind.ASSISTANT)).order_by("-position")
-            stored = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
-            given = [(message["role"], message["content"]) for message in messages if not is_blank(message["content"])]
-            overlaps = (count for count in range(min(len(stored), len(given) - 1), 0, -1))
-            repeated = next((count for count in overlaps if stored[-count:] == given[:count]), 0)
-        if repeated:
-            messages = [message for message in messages if not is_blank(message["content"])][repeated:]
+            stored_pairs = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
+            pairs = [(message["role"], message["content"]) for message in messages if not is_blank(message["content"])]
+            overlaps = (count for count in range(min(len(stored_pairs), len(pairs) - 1), 0, -1))
+            repeat_count = next((count for count in overlaps if stored_pairs[-count:] == pairs[:count]), 0)
+        if repeat_count:
+            messages = [message for message in messages if not is_blank(message["content"])][repeat_count:]
         return _few(messages)
 
     def _as_they_are(
         self, address: Address, slots: Mapping[str, str], at: datetime, expires_at: datetime | None
     ) -> list[WriteResult]:
-        spoken = _few([message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)])
+        messages = _few([message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)])
         more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
         kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
         speaker = Origin.MEMBER if address.is_group else Origin.SELF
@@ -179,8 +179,8 @@ class Adding(Mem0Call):
                 origin=speaker if message["role"] == USER else Origin.BOT,
                 **more,
             )
-            for message in spoken
-            if not is_blank(message["content"]) or len(spoken) == 1
+            for message in messages
+            if not is_blank(message["content"]) or len(messages) == 1
         ]
 
 
@@ -257,16 +257,16 @@ class PageQuery(Tolerant):
     page_size = serializers.IntegerField(min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
 
 
-def narrowed(caller: Caller, given: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
+def narrowed(caller: Caller, data: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
     """The memories a request means."""
     beside = {
-        "metadata": given.get("metadata"),
-        "categories": given.get("categories"),
+        "metadata": data.get("metadata"),
+        "categories": data.get("categories"),
         "created_at": {
-            operator: given[name] for operator, name in (("gte", "start_date"), ("lte", "end_date")) if given.get(name)
+            operator: data[name] for operator, name in (("gte", "start_date"), ("lte", "end_date")) if data.get(name)
         },
     }
-    parts = [ids_filter(given), {name: value for name, value in beside.items() if value}]
+    parts = [ids_filter(data), {name: value for name, value in beside.items() if value}]
     return filtered(caller, {"AND": parts}, now)
 
 
@@ -297,13 +297,13 @@ class Searching(Mem0Call):
             among=among,
         )
         nearest = recall(query, now=self.now, zone=caller.zone).served
-        served = [item for item in nearest if item.score >= least]
+        items = [item for item in nearest if item.score >= least]
         found_here = Entry.objects.filter(workspace_id=self.caller.workspace_id)  # a recall reads only what it ranks by
-        rows = found_here.in_bulk([item.entry.pk for item in served])
-        answers = memory_answers([rows[item.entry.pk] for item in served], self.caller)
+        rows = found_here.in_bulk([item.entry.pk for item in items])
+        answers = memory_answers([rows[item.entry.pk] for item in items], self.caller)
         results = [
             answer | {"score": round(min(1.0, max(0.0, item.score)), 4)}
-            for answer, item in zip(answers, served, strict=True)
+            for answer, item in zip(answers, items, strict=True)
         ]
         return [_chosen(answer, search.get("fields")) for answer in results]
 
@@ -323,15 +323,15 @@ def _chosen(answer: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
 class Listing(Mem0Call):
     """All memories that are meant, newest first, a page at a time."""
 
-    def page(self, given: Mapping[str, Any], page: int, size: int) -> dict[str, Any]:
+    def page(self, data: Mapping[str, Any], page: int, size: int) -> dict[str, Any]:
         """A page of the memories a request means, with how many there are and the addresses of its neighbours."""
-        rows = narrowed(self.caller, given, self.now)
+        rows = narrowed(self.caller, data, self.now)
         count = rows.count()
-        shown = list(rows.order_by("-created_at", "-id")[(page - 1) * size : page * size])
-        answers = [_chosen(answer, given.get("fields")) for answer in memory_answers(shown, self.caller)]
+        page_rows = list(rows.order_by("-created_at", "-id")[(page - 1) * size : page * size])
+        answers = [_chosen(answer, data.get("fields")) for answer in memory_answers(page_rows, self.caller)]
         before, after = (self._address(page - 1) if page > 1 else None), page * size < count
-        following = self._address(page + 1) if after else None
-        return {"count": count, "next": following, "previous": before, "results": answers}
+        next_address = self._address(page + 1) if after else None
+        return {"count": count, "next": next_address, "previous": before, "results": answers}
 
     def _address(self, page: int) -> str:
         return replace_query_param(self.request.build_absolute_uri(), "page", str(page))
@@ -388,18 +388,18 @@ class DeleteQuery(Tolerant):
 class OneMemory(Mem0Call):
     """What is done with a memory by its id."""
 
-    def change(self, memory_id: str, given: dict[str, Any]) -> Entry:
+    def change(self, memory_id: str, changes: dict[str, Any]) -> Entry:
         """Change what is named of a memory."""
         entry, columns, slots = self.entry(memory_id), {}, dict[str, str | None]()
-        if "text" in given:
-            columns["content"] = given["text"]
-        if "expiration_date" in given:
-            ends = given["expiration_date"]
+        if "text" in changes:
+            columns["content"] = changes["text"]
+        if "expiration_date" in changes:
+            ends = changes["expiration_date"]
             columns["expires_at"] = span(ends, self.caller.zone)[1] if ends else None
             fields.check_ahead("expiration_date", columns["expires_at"], self.now)
-        if given.get("metadata") is not None:
+        if changes.get("metadata") is not None:
             slots = {slot_name(name): None for name in metadata_of(entry.slots.all())}
-            slots |= slots_of_metadata(given["metadata"])
+            slots |= slots_of_metadata(changes["metadata"])
         edit = entries.Edit(columns=columns, slots=slots)
         return entries.update(entry, edit, now=self.now, actor=self.caller.actor)
 
@@ -443,13 +443,13 @@ class BatchView(OneMemory):
     @Mem0Method("mem0_batch_update", Permission.WRITE, None, body=ManyChanges)
     def put(self) -> Response:
         with transaction.atomic():
-            for given in self.body["memories"]:
-                self.change(given["memory_id"], given)
+            for changes in self.body["memories"]:
+                self.change(changes["memory_id"], changes)
         return Response({"message": _("%(n)d memories are changed.") % {"n": len(self.body["memories"])}})
 
     @Mem0Method("mem0_batch_delete", Permission.WRITE, None, body=NamedMemories)
     def delete(self) -> Response:
-        ids = {parsed_id(given["memory_id"]) for given in self.body["memories"]}
+        ids = {parsed_id(memory["memory_id"]) for memory in self.body["memories"]}
         rows = live_entries(self.caller, self.now).filter(uid__in=ids)
         if rows.count() != len(ids):
             raise EntryNotFound

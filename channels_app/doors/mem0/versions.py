@@ -61,13 +61,13 @@ class PagedListRequest(Page, ListRequest):
 class AnyList(Listing):
     """A list as former clients read it."""
 
-    def listed(self, given: Mapping[str, Any], *, bare: bool = True) -> Any:
+    def listed(self, data: Mapping[str, Any], *, bare: bool = True) -> Any:
         """The memories that are meant: a page where one is asked for, else what `limit` allows, bare."""
-        asked = {name: given.get(name) or self.query.get(name) for name in ("page", "page_size", "limit", "top_k")}
-        size = asked["page_size"] or asked["limit"] or asked["top_k"] or PAGE_SIZE
-        page = self.page(given, asked["page"] or 1, min(size, PAGE_SIZE_MAX))
-        is_paged = asked["page"] or asked["page_size"]
-        if is_paged or given.get("output_format") == NEWEST_SHAPE:
+        paging = {name: data.get(name) or self.query.get(name) for name in ("page", "page_size", "limit", "top_k")}
+        size = paging["page_size"] or paging["limit"] or paging["top_k"] or PAGE_SIZE
+        page = self.page(data, paging["page"] or 1, min(size, PAGE_SIZE_MAX))
+        is_paged = paging["page"] or paging["page_size"]
+        if is_paged or data.get("output_format") == NEWEST_SHAPE:
             return page
         return page["results"] if bare else {"results": page["results"]}
 
@@ -77,11 +77,11 @@ class MemoriesView(Adding, AnyList):
 
     @Mem0Method("mem0_add_v1", Permission.WRITE, None, body=NewMemories)
     def post(self) -> Response:
-        added = added_answer(self.add())
+        answer = added_answer(self.add())
         if self.body.get("output_format") == NEWEST_SHAPE:
-            return Response(added)
-        shared = {"status": added["status"], "event_id": added["event_id"]}
-        return Response([{**one, "data": {"memory": one["memory"]}, **shared} for one in added["results"]])
+            return Response(answer)
+        event_fields = {"status": answer["status"], "event_id": answer["event_id"]}
+        return Response([{**one, "data": {"memory": one["memory"]}, **event_fields} for one in answer["results"]])
 
     @Mem0Method("mem0_list_v1", Permission.READ, None, query=ListQuery)
     def get(self) -> Response:
@@ -134,8 +134,8 @@ class EventsView(Mem0Call):
         return Response({"count": len(results), "next": None, "previous": None, "results": results})
 
 
-def _event(event_id: str, written: list[tuple[Entry, str]]) -> dict[str, Any]:
-    at = max((entry.created_at for entry, _outcome in written), default=None)
+def _event(event_id: str, outcomes: list[tuple[Entry, str]]) -> dict[str, Any]:
+    at = max((entry.created_at for entry, _outcome in outcomes), default=None)
     return {
         "id": event_id,
         "event_id": event_id,
@@ -143,7 +143,7 @@ def _event(event_id: str, written: list[tuple[Entry, str]]) -> dict[str, Any]:
         "status": "SUCCEEDED",
         "results": [
             {"id": entry.uid, "memory": entry.content, "data": {"memory": entry.content}, "event": outcome}
-            for entry, outcome in written
+            for entry, outcome in outcomes
         ],
         "created_at": at,
         "updated_at": at,

@@ -105,8 +105,8 @@ class WebhookView(Mem0WebhookCall):
 
     @Mem0Method("mem0_update_webhook", Permission.WEBHOOKS, None, body=WebhookChanges)
     def put(self, webhook_id: str) -> Response:
-        changed = self.mem0_answer(self.change(self.row(webhook_id), self.columns()))
-        return Response({**changed, "message": _("The webhook is changed.")})
+        answer = self.mem0_answer(self.change(self.row(webhook_id), self.columns()))
+        return Response({**answer, "message": _("The webhook is changed.")})
 
     @Mem0Method("mem0_delete_webhook", Permission.WEBHOOKS, None)
     def delete(self, webhook_id: str) -> Response:

@@ -60,8 +60,8 @@ class ConsentForm(forms.Form):
     def __init__(self, request: HttpRequest, wished: list[str]) -> None:
         super().__init__(request.POST or None, prefix="consent")
         self.request = request
-        seen = workspaces_of(request, Right.KEYS)
-        bots: Any = in_workspaces(Bot.objects.filter(disabled_at=None), seen).select_related("workspace")
+        workspaces = workspaces_of(request, Right.KEYS)
+        bots: Any = in_workspaces(Bot.objects.filter(disabled_at=None), workspaces).select_related("workspace")
         self.bots = {str(bot.pk): bot for bot in bots.order_by("workspace__name", "name")}
         self._choices("bot", [(pk, f"{bot.workspace} · {bot}") for pk, bot in self.bots.items()])
         self._choices("platform", [(name, name) for name in PLATFORMS])

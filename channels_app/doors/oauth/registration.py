@@ -59,12 +59,12 @@ class Registration(ClientRegistrationEndpoint):  # type: ignore[misc]
     def authenticate_token(self, request: RegistrationRequest) -> bool:
         """Anybody may register, if not too many do. Raises TooManyError."""
         now = request.now
-        unused = OAuthClient.objects.filter(used_at=None)
-        unused.filter(registered_at__lt=now - UNUSED_LIVES)._raw_delete(unused.db)  # nothing points at them
+        clients = OAuthClient.objects.filter(used_at=None)
+        clients.filter(registered_at__lt=now - UNUSED_LIVES)._raw_delete(clients.db)  # nothing points at them
         lately = OAuthClient.objects.filter(
             registered_from=_origin(request), registered_at__gt=now - timedelta(hours=1)
         )
-        if lately.count() >= PER_HOUR or unused.count() >= UNUSED_MOST:
+        if lately.count() >= PER_HOUR or clients.count() >= UNUSED_MOST:
             raise TooManyError
         return True
 
@@ -90,11 +90,11 @@ class Registration(ClientRegistrationEndpoint):  # type: ignore[misc]
         if not all(name is None or isinstance(name, str) for name in texts):
             raise InvalidClientMetadataError("client_name, scope and token_endpoint_auth_method are texts.")
         metadata: dict[str, Any] = super().extract_client_metadata(request)
-        granted = [name for name in GRANT_TYPES if name in metadata.get("grant_types", GRANT_TYPES)]
-        if "authorization_code" not in granted:
+        grant_types = [name for name in GRANT_TYPES if name in metadata.get("grant_types", GRANT_TYPES)]
+        if "authorization_code" not in grant_types:
             raise InvalidClientMetadataError("The grant_type authorization_code is the one there is.")
         name = on_one_line(metadata.get("client_name", ""))[:NAME_CHARS].strip()
-        return {**metadata, "grant_types": granted, "response_types": ["code"], "client_name": name or "MCP client"}
+        return {**metadata, "grant_types": grant_types, "response_types": ["code"], "client_name": name or "MCP client"}
 
     def generate_client_secret(self, request: RegistrationRequest) -> str:
         """None for a public client."""

@@ -98,8 +98,8 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             patterns = reached_scopes(grant)
         except PlatformError as problem:
             raise InvalidGrantError("The memory that was allowed is not there any more.") from problem
-        spent = [digest for digest in (grant.code_digest, grant.refresh_digest) if digest]
-        grant.spent_digests = [*grant.spent_digests, *spent][-SPENT_MOST:]
+        spent_digests = [digest for digest in (grant.code_digest, grant.refresh_digest) if digest]
+        grant.spent_digests = [*grant.spent_digests, *spent_digests][-SPENT_MOST:]
         grant.code_digest = None
         grant.refresh_digest = BotKey.digest_of(token["refresh_token"]) if "refresh_token" in token else None
         grant.save(update_fields=["spent_digests", "code_digest", "refresh_digest"])
@@ -122,8 +122,8 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 def reached_scopes(grant: OAuthGrant) -> list[str]:
     """The keys of the scopes of the person whose memory was allowed, as they are now. Raises InvalidAddress."""
     address = Address(platform=grant.platform, account=grant.account, peer=grant.peer)
-    resolved = addresses.resolve_address(grant.workspace.caller("oauth"), address)
-    keys = {ref.key for ref in resolved.recall} | {resolved.user_scope, resolved.chat_scope}
+    resolution = addresses.resolve_address(grant.workspace.caller("oauth"), address)
+    keys = {ref.key for ref in resolution.recall} | {resolution.user_scope, resolution.chat_scope}
     return sorted(filter(None, keys))
 
 
@@ -136,8 +136,8 @@ def still_allowed(grant: OAuthGrant, now: datetime) -> bool:
     if grant.user.is_superuser:
         return True
     role = Member.objects.filter(workspace=grant.workspace_id, user=grant.user).values_list("role", flat=True).first()
-    needed = {Right.KEYS, *(KEY_NEEDS[permission] for permission in KEY_NEEDS if permission in grant.permissions)}
-    return needed <= rights_of(role or "")
+    rights = {Right.KEYS, *(KEY_NEEDS[permission] for permission in KEY_NEEDS if permission in grant.permissions)}
+    return rights <= rights_of(role or "")
 
 
 def revoke(grant: OAuthGrant, *, actor: str, text: str, now: datetime) -> None:

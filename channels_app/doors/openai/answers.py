@@ -43,11 +43,11 @@ class Answer:
             self._texts.append(message["content"])
         for n, call in enumerate(calls_in(message)):
             whole = self._calls.setdefault(call.get("index", n), {"type": "function"})
-            begun = whole.get("function") or {}
+            function = whole.get("function") or {}
             more = call.get("function") or {}
-            arguments = (begun.get("arguments") or "") + (more.get("arguments") or "")
+            arguments = (function.get("arguments") or "") + (more.get("arguments") or "")
             whole |= {name: value for name, value in call.items() if name != "index" and value}
-            whole["function"] = {**begun, **{k: v for k, v in more.items() if v}, "arguments": arguments}
+            whole["function"] = {**function, **{k: v for k, v in more.items() if v}, "arguments": arguments}
 
 
 def message_in(data: Any) -> dict[str, Any]:
@@ -132,10 +132,10 @@ def read_messages(messages: Any) -> Asked | None:
         return None
     # Of what was said before, the newest that memory is given, oldest first
     before: list[dict[str, str]] = []
-    left = BEFORE_BYTES
+    bytes_left = BEFORE_BYTES
     for role, text in reversed(words[:last]):
-        left -= len(text.encode())
-        if left < 0 or len(before) == CLIENT_MESSAGES:
+        bytes_left -= len(text.encode())
+        if bytes_left < 0 or len(before) == CLIENT_MESSAGES:
             break
         if role in ("user", "assistant") and not is_blank(text):
             before.append({"role": role, "content": text})
@@ -166,15 +166,15 @@ def _words(content: Any) -> str:
 def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tools a bot used, with what they answered, without what looks secret."""
     answers = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
-    used = []
+    tool_calls = []
     for call in (call for message in messages for call in calls_in(message)):
         function: Any = call.get("function")
         name = function.get("name") if isinstance(function, dict) else None
         if isinstance(name, str) and cut(name).strip():
             result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
             tool_call = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
-            used.append(tool_call.cleaned())
-    return used[-CALLS_MOST:]
+            tool_calls.append(tool_call.cleaned())
+    return tool_calls[-CALLS_MOST:]
 
 
 def _arguments(text: Any) -> Any:

@@ -165,17 +165,17 @@ class ChatExchange(Exchange[Answer, MemoryTools]):
     def _with_tools(self, tools: MemoryTools) -> Iterator[bytes]:
         """What the model says as it comes; from its first call on, events wait until it is clear whose call it is."""
         while True:
-            waiting: list[bytes] = []
+            held_events: list[bytes] = []
             for event in self._events():
                 if self._output.calls:
-                    waiting.append(event)
+                    held_events.append(event)
                 else:
                     yield event
             if not self._output.calls:
                 return
             answer = self._output
             if not self._goes_on(answer.message):
-                yield from tools.events_for_bot(waiting, answer)
+                yield from tools.events_for_bot(held_events, answer)
                 return
             if not 200 <= self.response.status < 300:
                 yield b"data: " + b"".join(upstream.read(self.response).splitlines()) + b"\n\n"
@@ -320,7 +320,7 @@ class MemoryView(ProxyView):
         raise NotImplementedError
 
     def exchange(
-        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+        self, memory: Memory, prompt: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
     ) -> Exchange[Any, Any]:
         """Ask the model, with a text of memory and its tools."""
         raise NotImplementedError
@@ -330,12 +330,12 @@ class MemoryView(ProxyView):
         upstream.check_model(body.get("model"))
         with ExitStack() as resources:
             resources.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
-            asked = None if is_off(request) else self.asked_in(request, body)
+            prompt = None if is_off(request) else self.asked_in(request, body)
             user = next(filter(None, map(body.get, self.user_fields)), None)
-            memory = Memory(request, address_of(request.headers, user), asked)
+            memory = Memory(request, address_of(request.headers, user), prompt)
             wants_tools = memory.is_on and is_on(request.headers, TOOLS)
             text = memory.context(tools=wants_tools)
-            exchange = self.exchange(memory, asked, body, text=text, has_tools=wants_tools)
+            exchange = self.exchange(memory, prompt, body, text=text, has_tools=wants_tools)
             if exchange.is_stream:
                 resources.callback(exchange.remember)
                 resources.callback(exchange.close)  # first: a model nobody listens to any more is to stop
@@ -363,7 +363,7 @@ class ChatView(MemoryView):
         return read_messages(body.get("messages"))
 
     def exchange(
-        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+        self, memory: Memory, prompt: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
     ) -> ChatExchange:
         payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
         tools = MemoryTools(memory, payload, caller_of(self.request).language) if has_tools else None

@@ -42,24 +42,24 @@ BUSY_TIMES, BUSY_SECONDS = 40, 0.25
 class Memory:
     """What memory does for one chat, and what it could not do: `degraded`."""
 
-    def __init__(self, request: Request, address: dict[str, Any] | None, asked: Asked | None) -> None:
+    def __init__(self, request: Request, address: dict[str, Any] | None, prompt: Asked | None) -> None:
         self._meta, self._language = request.META, caller_of(request).language
-        self._address, self._asked = address, asked
-        self.degraded = [] if address or not asked else ["speaker"]
+        self._address, self._prompt = address, prompt
+        self.degraded = [] if address or not prompt else ["speaker"]
         self.recall_id = ""
         self._log = structlog.contextvars.get_contextvars()  # a stream ends when its request has been logged
 
     @property
     def is_on(self) -> bool:
         """Whether it is known who speaks, and words were said."""
-        return self._address is not None and self._asked is not None
+        return self._address is not None and self._prompt is not None
 
     def context(self, *, tools: bool) -> str:
         """What is remembered, as a text for the model; empty where there is nothing, or nobody knows who asks."""
-        if self._asked is None or self._address is None:
+        if self._prompt is None or self._address is None:
             return ""
-        asked = {"message": self._asked.question, "client_history": self._asked.before, "tools": tools}
-        context = self._call("context", CONTEXT, asked)
+        body = {"message": self._prompt.question, "client_history": self._prompt.before, "tools": tools}
+        context = self._call("context", CONTEXT, body)
         if context is None:
             return ""
         self.recall_id = str(context["recall_id"] or "")
@@ -68,14 +68,14 @@ class Memory:
 
     def remember(self, answer: str) -> None:
         """The turn, once there is an answer; the same as sent before under its Idempotency-Key is stored once."""
-        if self._asked is None or self._address is None or is_blank(answer):
+        if self._prompt is None or self._address is None or is_blank(answer):
             return
         turn: dict[str, Any] = {
-            "user": self._asked.question,
+            "user": self._prompt.question,
             "assistant": cut(answer),
             "recall_id": self.recall_id or None,
         }
-        turn |= {"tool_calls": self._asked.calls} if self._asked.calls else {}
+        turn |= {"tool_calls": self._prompt.calls} if self._prompt.calls else {}
         self._call("turn", TURNS, turn, **{_ONCE: self._meta[_ONCE]} if _ONCE in self._meta else {})
 
     def carry_out(self, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -131,8 +131,8 @@ class MemoryTools:
     def __init__(self, memory: Memory, payload: dict[str, Any], language: str) -> None:
         self._memory, self._rounds = memory, 0
         self._theirs: list[Any] = payload.get("tools") or []
-        taken = {_name(tool) for tool in self._theirs}
-        self._own = [tool for tool in TOOLS.values() if tool.name not in taken]
+        their_names = {_name(tool) for tool in self._theirs}
+        self._own = [tool for tool in TOOLS.values() if tool.name not in their_names]
         self.names = {tool.name for tool in self._own}
         self._offered = [tool.definition(Form.OPENAI, language) for tool in self._own]
 
@@ -153,12 +153,12 @@ class MemoryTools:
         if len(own) < len(calls):
             return None
         self._rounds += 1
-        following = {**payload, "messages": [*payload["messages"], message, *answers]}
+        next_payload = {**payload, "messages": [*payload["messages"], message, *answers]}
         if self._rounds < MOST_ROUNDS:
-            return following
+            return next_payload
         if self._theirs:
-            return {**following, "tools": self._theirs}
-        return {name: value for name, value in following.items() if name not in ("tools", "tool_choice")}
+            return {**next_payload, "tools": self._theirs}
+        return {name: value for name, value in next_payload.items() if name not in ("tools", "tool_choice")}
 
     def without_own(self, message: dict[str, Any]) -> dict[str, Any]:
         """A message as the bot is to see it."""
@@ -176,8 +176,8 @@ class MemoryTools:
             data = data_of(event)
             message = message_in(data)
             if calls := calls_in(message):
-                left = [call for call in calls if call.get("index", 0) in numbers]
-                message["tool_calls"] = [{**call, "index": numbers[call.get("index", 0)]} for call in left]
+                bot_calls = [call for call in calls if call.get("index", 0) in numbers]
+                message["tool_calls"] = [{**call, "index": numbers[call.get("index", 0)]} for call in bot_calls]
                 event = b"data: " + json.dumps(data).encode() + b"\n\n"
             yield event
 

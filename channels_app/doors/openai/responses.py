@@ -37,13 +37,13 @@ _STEPS_BACK = 8
 CALL, RESULT = "function_call", "function_call_output"
 
 
-def read_input(given: Any) -> Asked | None:
+def read_input(input_value: Any) -> Asked | None:
     """What is asked, and what was said before it: a text, or items; None where no user says a word in it."""
-    if isinstance(given, str):
-        return read_messages([{"role": "user", "content": given}])
-    if not isinstance(given, list):
+    if isinstance(input_value, str):
+        return read_messages([{"role": "user", "content": input_value}])
+    if not isinstance(input_value, list):
         return None
-    return read_messages([message for item in given if (message := _message(item))])
+    return read_messages([message for item in input_value if (message := _message(item))])
 
 
 def _message(item: Any) -> dict[str, Any] | None:
@@ -98,8 +98,8 @@ class OwnTools:
     def __init__(self, memory: Memory, theirs: Any, language: str) -> None:
         self._memory = memory
         self._theirs = theirs if isinstance(theirs, list) else []
-        taken = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
-        own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in taken]
+        their_names = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
+        own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in their_names]
         self.names = {tool.name for tool in own}
         functions = [tool.definition(Form.OPENAI, language)["function"] for tool in own]
         self._offered = [{"type": "function", **function} for function in functions]
@@ -128,8 +128,8 @@ class OwnTools:
             {"type": RESULT, "call_id": answer["tool_call_id"], "output": answer["content"]} for answer in answers
         ]
         self.rounds += 1
-        given = payload.get("input")
-        before = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or [])
+        input_value = payload.get("input")
+        before = [{"role": "user", "content": input_value}] if isinstance(input_value, str) else list(input_value or [])
         return self.offered_in({**payload, "input": [*before, *items, *results]})
 
 
@@ -140,8 +140,8 @@ class ResponsesView(MemoryView):
     user_fields = ("user", "safety_identifier")
 
     def asked_in(self, request: Request, body: dict[str, Any]) -> Asked | None:
-        if asked := read_input(body.get("input")):
-            return asked
+        if prompt := read_input(body.get("input")):
+            return prompt
         # The question of a response that went on with tools of its bot. What another process has seen is asked of the
         # upstream, which keeps what such a response was asked
         workspace, response = caller_of(request).workspace_id, body.get("previous_response_id")
@@ -149,23 +149,23 @@ class ResponsesView(MemoryView):
             if not (isinstance(response, str) and _RESPONSE_ID.fullmatch(response)):
                 return None
             with _lock:
-                if asked := _questions.get((workspace, response)):
-                    return asked
+                if prompt := _questions.get((workspace, response)):
+                    return prompt
             let_go()
             items = _kept(f"{PATH}/{response}/input_items?limit=100").get("data")
-            if isinstance(items, list) and (asked := read_input(items[::-1])):  # the newest come first
-                return asked
+            if isinstance(items, list) and (prompt := read_input(items[::-1])):  # the newest come first
+                return prompt
             response = _kept(f"{PATH}/{response}").get("previous_response_id")
         return None
 
     def exchange(
-        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+        self, memory: Memory, prompt: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
     ) -> "ResponseExchange":
         caller = caller_of(self.request)
         payload = with_instructions(body, text)
         tools = OwnTools(memory, payload.get("tools"), caller.language) if has_tools else None
         let_go()
-        return ResponseExchange(memory, asked, caller.workspace_id, payload, tools)
+        return ResponseExchange(memory, prompt, caller.workspace_id, payload, tools)
 
 
 class ResponseExchange(Exchange[ModelOutput, OwnTools]):
@@ -174,18 +174,18 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
     path = PATH
 
     def __init__(
-        self, memory: Memory, asked: Asked | None, workspace: int, payload: dict[str, Any], tools: OwnTools | None
+        self, memory: Memory, prompt: Asked | None, workspace: int, payload: dict[str, Any], tools: OwnTools | None
     ) -> None:
-        self._asked, self._workspace = asked, workspace
+        self._prompt, self._workspace = prompt, workspace
         super().__init__(memory, payload, tools, ModelOutput)
 
     def remember(self) -> None:
-        if not 200 <= self.response.status < 300 or self._asked is None:
+        if not 200 <= self.response.status < 300 or self._prompt is None:
             return
         if self._output.calls:
             if self._output.id:
                 with _lock:
-                    _questions[self._workspace, self._output.id] = self._asked
+                    _questions[self._workspace, self._output.id] = self._prompt
             return
         self._memory.remember(self._output.text)
 
@@ -202,19 +202,19 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
     def _with_tools(self, tools: OwnTools) -> Iterator[bytes]:
         """Events wait until it is clear whether the model speaks or calls a tool of memory first."""
         while True:
-            waiting: list[bytes] = []
+            held_events: list[bytes] = []
             speaks, last = False, None
             for event in self._events():
                 data = data_of(event)
                 if isinstance(data, dict) and isinstance(data.get("response"), dict):
                     last = data["response"]
-                waiting.append(event)
+                held_events.append(event)
                 speaks = speaks or _is_for_bot(data, tools)
                 if speaks:
-                    yield from waiting
-                    waiting = []
+                    yield from held_events
+                    held_events = []
             if speaks or not self._goes_on(last):
-                yield from waiting
+                yield from held_events
                 return
 
     def _error_event(self, problem: dict[str, Any]) -> bytes:

@@ -59,10 +59,10 @@ def parts(response: OpenResponse) -> Iterator[bytes]:
     rest = b""
     for part in response:
         window = (rest + part).replace(key, MASK)
-        begun = next((n for n in range(min(len(key) - 1, len(window)), 0, -1) if window.endswith(key[:n])), 0)
-        rest = window[len(window) - begun :]
-        if passed := window[: len(window) - begun]:
-            yield passed
+        key_length = next((n for n in range(min(len(key) - 1, len(window)), 0, -1) if window.endswith(key[:n])), 0)
+        rest = window[len(window) - key_length :]
+        if safe_part := window[: len(window) - key_length]:
+            yield safe_part
     if rest:
         yield rest
 
@@ -81,10 +81,10 @@ def read(response: OpenResponse) -> bytes:
 
 def headers_of(response: OpenResponse) -> dict[str, str]:
     """What of the head of an answer a client is to see."""
-    given = response.headers.items()  # the request's id is the upstream's: by it, whoever runs that finds the call
-    passed = {name: value for name, value in given if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
+    headers = response.headers.items()  # the request's id is the upstream's: by it, whoever runs that finds the call
+    safe_headers = {name: value for name, value in headers if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
     key = settings.MEMORY_PROXY_API_KEY.strip()
-    return {name: value.replace(key, MASK.decode()) for name, value in passed.items()} if key else passed
+    return {name: value.replace(key, MASK.decode()) for name, value in safe_headers.items()} if key else safe_headers
 
 
 @lru_cache(maxsize=2)

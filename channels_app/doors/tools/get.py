@@ -113,8 +113,8 @@ def is_row(path: str) -> bool:
 
 def uid_in(path: str) -> UUID | None:
     """The memory a path of one names, or its id alone; None: it names none."""
-    named = read_reference(path)[0]
-    row = _ROW.fullmatch(named if "/" in named else f"{ENTRIES}/{named}")
+    reference = read_reference(path)[0]
+    row = _ROW.fullmatch(reference if "/" in reference else f"{ENTRIES}/{reference}")
     return UUID(row[2]) if row and row[1] == ENTRIES else None
 
 
@@ -203,19 +203,19 @@ def _cut(
     speaker: str = "",
 ) -> Excerpt:
     """Whole lines, as many as fit; of a single line that is too long its beginning."""
-    used, shown_excerpt = 0, 0
+    length, line_count = 0, 0
     for line in lines:
-        used += len(line) + 1
-        if used > CHARS_MOST:
+        length += len(line) + 1
+        if length > CHARS_MOST:
             break
-        shown_excerpt += 1
-    whole_lines = lines[:shown_excerpt] or [line[:CHARS_MOST] for line in lines[:1]]
+        line_count += 1
+    whole_lines = lines[:line_count] or [line[:CHARS_MOST] for line in lines[:1]]
     return Excerpt(
         path=path,
         kind=kind,
         first=first,
         lines=whole_lines,
-        is_truncated=has_more or len(whole_lines) < len(lines) or (shown_excerpt == 0 and bool(lines)),
+        is_truncated=has_more or len(whole_lines) < len(lines) or (line_count == 0 and bool(lines)),
         at=at,
         speaker=speaker,
         language=language,

@@ -126,11 +126,11 @@ def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excer
     )
 
 
-def _by(stored: Callable[..., Any], of_files: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def _by(database_verb: Callable[..., Any], of_files: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Carried out in the database, or on files where they alone answer; what files cannot do raises FileUnwritable."""
 
     def run(place: Place, arguments: Mapping[str, Any], now: datetime) -> Any:
-        verb = of_files if place.is_of_files else stored
+        verb = of_files if place.is_of_files else database_verb
         if verb is None:
             raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
         return verb(place, now=now, **arguments)

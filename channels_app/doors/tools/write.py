@@ -94,11 +94,11 @@ def memory_append(place: Place, *, content: str, path: str | None = None, now: d
 
 def note_path(folder: ScopeFolder, path: str) -> str:
     """A path that lines may be added to: of a note of this scope under memory/. Raises PathNotAllowed."""
-    named, _line = read_reference(path)
-    resolve_path([folder], named)
-    if not named.startswith(ONLY_UNDER) or folder.is_transcript(named):
+    file, _line = read_reference(path)
+    resolve_path([folder], file)
+    if not file.startswith(ONLY_UNDER) or folder.is_transcript(file):
         raise PathNotAllowed
-    return named
+    return file
 
 
 def _saved_line(
@@ -158,9 +158,9 @@ def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
     return key
 
 
-def shown_saved(saved: SavedLine) -> str:
+def shown_saved(line: SavedLine) -> str:
     """The text for a model."""
-    return in_language(SAVE_TEXTS[saved.outcome], saved.language).format(path=saved.path, line=saved.line)
+    return in_language(SAVE_TEXTS[line.outcome], line.language).format(path=line.path, line=line.line)
 
 
 UPDATED, UNCHANGED = "updated", "unchanged"
@@ -262,12 +262,12 @@ def _updated_memory(place: Place, entry: Entry, before: str, outcome: str, batch
     )
 
 
-def shown_updated(updated: UpdatedMemory) -> str:
+def shown_updated(memory: UpdatedMemory) -> str:
     """The text for a model."""
-    words = {"before": updated.before, "content": updated.content}
-    cut = {name: quoting.between_marks(value, SHOWN) for name, value in words.items()}
-    path = f"{updated.path}:{updated.line}" if updated.line else updated.path
-    return in_language(UPDATE_TEXTS[updated.outcome], updated.language).format(path=path, **cut)
+    words = {"before": memory.before, "content": memory.content}
+    excerpts = {name: quoting.between_marks(value, SHOWN) for name, value in words.items()}
+    path = f"{memory.path}:{memory.line}" if memory.line else memory.path
+    return in_language(UPDATE_TEXTS[memory.outcome], memory.language).format(path=path, **excerpts)
 
 
 FORGOTTEN, RESTORED = "forgotten", "restored"
@@ -330,23 +330,23 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
     if entry is None:
         raise _no_memory()
-    gone, copies = entries.expire_with_copies(
+    ended_entry, copies = entries.expire_with_copies(
         entry,
         along=entries.is_own_statement(entry),
         reach=place.caller.may_reach,
         now=now,
         actor=place.caller.actor,
     )
-    changed = _changed_memory(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+    memory = _changed_memory(place, ended_entry, FORGOTTEN, sum(not copy.is_live() for copy in copies))
     # What says most of the same: the turn in which it was told, a note beside it. They were stored by themselves, so
     # that nobody but the user can say whether they are meant, too.
-    found = memory_search(place, query=gone.content, max_results=2 * SIMILAR_MOST, now=now).results
+    results = memory_search(place, query=ended_entry.content, max_results=2 * SIMILAR_MOST, now=now).results
     similar = (
         SimilarMemory(f"{result.path}:{result.line}" if result.source == NOTES else result.path, result.snippet)
-        for result in found
-        if result.source in (NOTES, ENTRIES) and text.coverage(gone.content, [result.snippet]) >= SIMILAR_FROM
+        for result in results
+        if result.source in (NOTES, ENTRIES) and text.coverage(ended_entry.content, [result.snippet]) >= SIMILAR_FROM
     )
-    return replace(changed, similar=tuple(islice(similar, SIMILAR_MOST)))
+    return replace(memory, similar=tuple(islice(similar, SIMILAR_MOST)))
 
 
 def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
@@ -398,13 +398,13 @@ def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
     )
 
 
-def shown_forgotten(changed: ChangedMemory) -> str:
+def shown_forgotten(memory: ChangedMemory) -> str:
     """The text for a model."""
-    cut = quoting.between_marks(changed.content, SHOWN)
-    lines = [in_language(FORGET_TEXTS[changed.outcome], changed.language).format(content=cut, path=changed.path)]
-    if changed.similar:
-        lines.append(in_language(SIMILAR_TEXT, changed.language))
-        lines += [f"- «{quoting.between_marks(other.content, SHOWN)}» [{other.path}]" for other in changed.similar]
+    excerpt = quoting.between_marks(memory.content, SHOWN)
+    lines = [in_language(FORGET_TEXTS[memory.outcome], memory.language).format(content=excerpt, path=memory.path)]
+    if memory.similar:
+        lines.append(in_language(SIMILAR_TEXT, memory.language))
+        lines += [f"- «{quoting.between_marks(other.content, SHOWN)}» [{other.path}]" for other in memory.similar]
     return "\n".join(lines)
 
 
