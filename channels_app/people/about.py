@@ -47,32 +47,32 @@ class Statement:
         return list(dict.fromkeys([self.entry.scope.key, *self.entry.chats]))
 
 
-def names_of(seen: Seen) -> list[str]:
+def names_of(individual: Seen) -> list[str]:
     """What a person is called."""
-    given = [seen.person.name] if seen.person and seen.person.name else []
-    return [name for name in dict.fromkeys([*given, *seen.names]) if len(name) >= LEAST][:NAMES]
+    person_names = [individual.person.name] if individual.person and individual.person.name else []
+    return [name for name in dict.fromkeys([*person_names, *individual.names]) if len(name) >= LEAST][:NAMES]
 
 
-def statements_about(workspace_id: int, seen: Seen) -> list[Statement]:
+def statements_about(workspace_id: int, individual: Seen) -> list[Statement]:
     """What others said of a person, in whoever's memory, the newest first."""
-    names = names_of(seen)
-    others = _in_use(workspace_id).exclude(scope__in=seen.scopes).exclude(_sent_by(seen))
-    found = list(others.about(*names)[:SHOWN]) if names else []
+    names = names_of(individual)
+    others = _in_use(workspace_id).exclude(scope__in=individual.scopes).exclude(_sent_by(individual))
+    rows = list(others.about(*names)[:SHOWN]) if names else []
     for name in names:
-        found += search(others, f'"{name}"')[:SHOWN]
-    return _newest(found, _called(workspace_id, found))
+        rows += search(others, f'"{name}"')[:SHOWN]
+    return _newest(rows, _called(workspace_id, rows))
 
 
-def statements_by(workspace_id: int, seen: Seen) -> list[Statement]:
+def statements_by(workspace_id: int, individual: Seen) -> list[Statement]:
     """What a person said of others, in their own memory and in groups, the newest first."""
-    own = {name.lower() for name in names_of(seen)}
-    theirs = _in_use(workspace_id).filter(_sent_by(seen))
-    facts = _in_use(workspace_id).filter(scope__in=seen.scopes).exclude(subject="")
+    own = {name.lower() for name in names_of(individual)}
+    theirs = _in_use(workspace_id).filter(_sent_by(individual))
+    facts = _in_use(workspace_id).filter(scope__in=individual.scopes).exclude(subject="")
     rows = list(theirs[:LOOKED_THROUGH])
-    called = _called(workspace_id, rows)
-    others = {name.lower() for name in called.values() if len(name) >= LEAST} - own
-    named = (row for row in rows if row.subject or any(name in row.content.lower() for name in others))
-    return _newest((row for row in [*facts[:SHOWN], *named] if row.subject.lower() not in own), called)
+    sender_names = _called(workspace_id, rows)
+    others = {name.lower() for name in sender_names.values() if len(name) >= LEAST} - own
+    mentions = (row for row in rows if row.subject or any(name in row.content.lower() for name in others))
+    return _newest((row for row in [*facts[:SHOWN], *mentions] if row.subject.lower() not in own), sender_names)
 
 
 #: A person's messages, also those nobody addressed to the bot, and the answers up to the next message of anybody. In a
@@ -106,35 +106,35 @@ WHERE spoken.kind = 'user'
 """
 
 
-def suspect_person(workspace_id: int, seen: Seen, about: str) -> Suspect:
+def suspect_person(workspace_id: int, individual: Seen, about: str) -> Suspect:
     """Everything a person said, wherever they spoke: their messages with the answers, and what was saved of them.
 
     What others said of them, what an operator wrote and what a file says in their memory is not theirs.
     """
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "workspace": workspace_id,
-        "platforms": [peer.platform for peer in seen.peers],
-        "peers": [peer.peer for peer in seen.peers],
+        "platforms": [peer.platform for peer in individual.peers],
+        "peers": [peer.peer for peer in individual.peers],
     }
     with connection.cursor() as cursor:
-        cursor.execute(_SAID, asked)
+        cursor.execute(_SAID, parameters)
         messages = cursor.fetchall()
-    unsigned = Q(scope__in=seen.scopes, sender_id="", path="", origin__in=(Origin.SELF, Origin.OTHER))
-    saved = Entry.objects.filter(_sent_by(seen) | unsigned, workspace_id=workspace_id)
+    is_unsigned = Q(scope__in=individual.scopes, sender_id="", path="", origin__in=(Origin.SELF, Origin.OTHER))
+    entries = Entry.objects.filter(_sent_by(individual) | is_unsigned, workspace_id=workspace_id)
     scopes = {scope for _uid, _conversation, _event, *places in messages for scope in places if scope is not None}
     return Suspect(
         workspace_id=workspace_id,
         about=about,
-        entries=frozenset(saved.values_list("pk", flat=True)),
+        entries=frozenset(entries.values_list("pk", flat=True)),
         origins=frozenset(f"{conversation_path(uid, number)}/event-{event}" for uid, number, event, *_ in messages),
-        scopes=frozenset(scopes.union(scope.pk for scope in seen.scopes)),
+        scopes=frozenset(scopes.union(scope.pk for scope in individual.scopes)),
     )
 
 
-def _sent_by(seen: Seen) -> Q:
+def _sent_by(individual: Seen) -> Q:
     """What a person sent; the same id on another platform is somebody else."""
-    sent = (Q(channel__in=("", peer.platform), sender_id=peer.peer) for peer in seen.peers)
-    return reduce(or_, sent, Q(pk__in=[]))
+    conditions = (Q(channel__in=("", peer.platform), sender_id=peer.peer) for peer in individual.peers)
+    return reduce(or_, conditions, Q(pk__in=[]))
 
 
 def _in_use(workspace_id: int) -> EntryQuerySet:
@@ -149,10 +149,10 @@ def _called(workspace_id: int, rows: Iterable[Entry]) -> dict[str, str]:
     return {sender: name for group in groups for sender, name in group.sender_names.items()}
 
 
-def _newest(rows: Iterable[Entry], called: Mapping[str, str]) -> list[Statement]:
+def _newest(rows: Iterable[Entry], sender_names: Mapping[str, str]) -> list[Statement]:
     """Each once: what was said in a group stands in its memory and in the speaker's."""
     by_words: dict[str, Entry] = {}
     for row in sorted(rows, key=lambda row: (row.created_at, row.scope.kind == ScopeKind.CHAT, row.pk), reverse=True):
         by_words.setdefault(row.content, row)
-    shown: Collection[Entry] = by_words.values()
-    return [Statement(row, called.get(row.sender_id, "")) for row in shown][:SHOWN]
+    entries: Collection[Entry] = by_words.values()
+    return [Statement(row, sender_names.get(row.sender_id, "")) for row in entries][:SHOWN]

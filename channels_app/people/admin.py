@@ -60,17 +60,17 @@ def _carry_over(call: ActionCall, identities: Sequence[Identity], entries: int) 
 
 def _link(call: ActionCall) -> Outcome:
     preview, answer = call.rows, call.data
-    chosen = set(answer.get("channels", ()))
-    changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
+    channel_pks = set(answer.get("channels", ()))
+    channels = [offer.channel for offer in preview.apart if str(offer.channel.pk) in channel_pks]
     workspace, peers = call.arguments["workspace"], call.arguments["peers"]
     person = linking.link(workspace, peers, name=answer["name"], actor=call.actor, now=call.now)
-    linking.keep_one_memory_a_person(changed, actor=call.actor)
+    linking.keep_one_memory_a_person(channels, actor=call.actor)
     _carry_over(call, list(person.identities.order_by("pk")), preview.entries)
-    noted: dict[str, Any] = {"about": person, "details": {"what": "linked", "text": answer["reason"]}}
-    if preview.united or changed:
-        return Outcome(text=_("They are linked: from now on they share one memory."), **noted)
+    record: dict[str, Any] = {"about": person, "details": {"what": "linked", "text": answer["reason"]}}
+    if preview.united or channels:
+        return Outcome(text=_("They are linked: from now on they share one memory."), **record)
     text = _("They are shown as one person here. No channel keeps one memory a person, so no bot notices.")
-    return Outcome(warning=text, **noted)
+    return Outcome(warning=text, **record)
 
 
 def _unlink(call: ActionCall) -> Outcome:
@@ -129,25 +129,25 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
 
     def own_address(self, name: str, view: Any) -> URLPattern:
         """The address of a page of ours, which no browser keeps."""
-        guarded = never_cache(self.admin_site.admin_view(view))
-        address: URLPattern = path(f"{name}/", guarded, name=f"channels_app_person_{name}")
+        guarded_view = never_cache(self.admin_site.admin_view(view))
+        address: URLPattern = path(f"{name}/", guarded_view, name=f"channels_app_person_{name}")
         return address
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Everybody who was seen in a workspace, or who is found by a name or an id."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        workspaces, chosen = workspace_choice(request)
-        sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
+        workspaces, workspace = workspace_choice(request)
+        words = request.GET.get("q", "").replace("\0", "").strip()[:200]
         tab = request.GET.get("by", "") if request.GET.get("by", "") in _TABS else ""
-        shown = seen.SeenPage([])
-        if chosen and sought:
-            shown = seen.SeenPage(seen.search(chosen.pk, sought))
-        elif chosen:
-            shown = _TABS[tab](chosen.pk, request.GET.get("after", "")[:60])
-        rows = [(person, page_url(chosen.pk, person.peers[0])) for person in shown.people] if chosen else []
-        context = {"workspaces": workspaces, "chosen": chosen, "sought": sought, "tab": tab, "rows": rows}
-        return self._page(request, "list", _("People"), context | {"next": shown.next})
+        page = seen.SeenPage([])
+        if workspace and words:
+            page = seen.SeenPage(seen.search(workspace.pk, words))
+        elif workspace:
+            page = _TABS[tab](workspace.pk, request.GET.get("after", "")[:60])
+        rows = [(person, page_url(workspace.pk, person.peers[0])) for person in page.people] if workspace else []
+        context = {"workspaces": workspaces, "chosen": workspace, "sought": words, "tab": tab, "rows": rows}
+        return self._page(request, "list", _("People"), context | {"next": page.next})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -196,10 +196,10 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         workspace, peers = self.peers_in_address(request, Right.OPERATE)
         if len(peers) > 1:
             return run(ActionCall(LINK, self, request, arguments={"workspace": workspace, "peers": peers}))
-        sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
+        words = request.GET.get("q", "").replace("\0", "").strip()[:200]
         mine = seen.one_of(workspace.pk, peers[0])
-        others = [other for other in seen.search(workspace.pk, sought) if peers[0] not in other.peers] if sought else []
-        context = {"workspace": workspace, "peers": peers, "sought": sought, "one": mine, "others": others}
+        others = [other for other in seen.search(workspace.pk, words) if peers[0] not in other.peers] if words else []
+        context = {"workspace": workspace, "peers": peers, "sought": words, "one": mine, "others": others}
         back = page_url(workspace.pk, peers[0])
         return self._page(request, "choose", _("Link identities"), context | {"back": back})
 

@@ -45,11 +45,11 @@ class LinkForm(ReasonForm):
         for offer in offers:
             people = ngettext("%(n)d person", "%(n)d people", offer.people) % {"n": offer.people}
             memories = ngettext("%(n)d memory", "%(n)d memories", offer.entries) % {"n": offer.entries}
-            left = gettext("nothing would be left behind")
+            consequence = gettext("nothing would be left behind")
             if offer.entries:
-                left = gettext("%(people)s and %(memories)s would be left behind")
-                left %= {"people": people, "memories": memories}
-            choices.append((str(offer.channel.pk), f"{offer.channel} · {left}"))
+                consequence = gettext("%(people)s and %(memories)s would be left behind")
+                consequence %= {"people": people, "memories": memories}
+            choices.append((str(offer.channel.pk), f"{offer.channel} · {consequence}"))
         self.fields["channels"].choices = choices  # type: ignore[attr-defined]
         return self
 
@@ -76,5 +76,5 @@ class ConsentForm(forms.Form):
     @property
     def columns(self) -> dict[str, Any]:
         """What was written, as columns of a consent."""
-        written = self.cleaned_data
-        return {"subject": written["subject"], "is_given": written["given"] == GIVEN, "note": written["note"]}
+        data = self.cleaned_data
+        return {"subject": data["subject"], "is_given": data["given"] == GIVEN, "note": data["note"]}

@@ -172,8 +172,8 @@ def is_waiting(workspace_id: int, peer: Peer, *, now: datetime) -> bool:
 def was_carried(workspace_id: int, entries: Iterable[Entry]) -> set[int]:
     """Which of these entries, by their keys, came from another memory when accounts were linked or unlinked."""
     batches = {"batch__workspace_id": workspace_id, "batch__name__in": [LINK, UNLINK]}
-    made = BatchChange.objects.filter(verb=BatchVerb.CREATE, **batches)
-    return set(made.filter(entry__in=[entry.pk for entry in entries]).values_list("entry", flat=True))
+    creations = BatchChange.objects.filter(verb=BatchVerb.CREATE, **batches)
+    return set(creations.filter(entry__in=[entry.pk for entry in entries]).values_list("entry", flat=True))
 
 
 def unite_waiting(*, now: datetime) -> dict[str, int]:
@@ -215,8 +215,8 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
         return 0
     # Whether there is something to carry over or to put back: memories, days, or what was taken out of use
     is_out = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope).exists()
-    left = left_in(identity, scope).exists() or bool(_days(identity, scope))
-    if not (is_out or left or bool(linking_batches(identity))):  # nor is a memory begun for nothing
+    has_rest = left_in(identity, scope).exists() or bool(_days(identity, scope))
+    if not (is_out or has_rest or bool(linking_batches(identity))):  # nor is a memory begun for nothing
         Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
         return 0
     target = Scope.objects.begin(identity.workspace_id, identity.used_key, ScopeKind.USER)
@@ -255,8 +255,8 @@ def _look(identity: Identity, scope: Scope, target: Scope, carrying: Carrying, *
     last, count = 0, 0
     days = _days(identity, scope)
     while True:
-        left = left_in(identity, scope) if with_files else left_in(identity, scope).filter(path="")
-        entries = list(left.filter(pk__gt=last).select_related("scope").order_by("pk")[:AT_ONCE])
+        rest = left_in(identity, scope) if with_files else left_in(identity, scope).filter(path="")
+        entries = list(rest.filter(pk__gt=last).select_related("scope").order_by("pk")[:AT_ONCE])
         if not (entries or days):
             return count
         carrying = replace(carrying, run=f"{run_of(identity)}{uuid4().hex[:16]}")
@@ -270,8 +270,8 @@ def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
     """What is in use there and goes with the identity, but for what people put back there since."""
     undone = BatchChange.objects.filter(entry=OuterRef("pk"), state=ChangeState.UNDONE)
     put_back = undone.filter(batch__name__in=[LINK, UNLINK], batch__created_at__gte=identity.since)
-    left = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
-    return left.filter(own_words(identity)) if is_shared(identity) else left
+    rest = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
+    return rest.filter(own_words(identity)) if is_shared(identity) else rest
 
 
 def own_words(identity: Identity) -> Q:
@@ -311,8 +311,8 @@ def also_carried(workspace_id: int, others: Iterable[Identity]) -> QuerySet[Batc
     is_theirs = Q(pk__in=[])
     for identity in others:
         is_theirs |= Q(batch__run__startswith=run_of(identity))
-    brought = BatchChange.objects.filter(is_theirs, workspace_id=workspace_id, batch__name=LINK)
-    return brought.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, entry__isnull=False)
+    changes = BatchChange.objects.filter(is_theirs, workspace_id=workspace_id, batch__name=LINK)
+    return changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, entry__isnull=False)
 
 
 def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
@@ -390,10 +390,10 @@ class UnlinkPreview:
     is_last: bool  # then everything goes along
 
 
-def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
+def preview_link(workspace: Workspace, chosen_peers: Sequence[Peer]) -> LinkPreview:
     """Raises PeopleUnclear, ScopeFrozen."""
-    check(workspace.pk, named)
-    peers = with_linked(workspace.pk, named)
+    check(workspace.pk, chosen_peers)
+    peers = with_linked(workspace.pk, chosen_peers)
     by_peer = {Peer(identity.platform, identity.peer): identity for identity in identities_of(workspace.pk, peers)}
     new = [peer for peer in peers if not (peer in by_peer and by_peer[peer].person.united_at)]
     shared = {identity.person.scope_key for identity in by_peer.values() if identity.person.united_at}
@@ -409,9 +409,9 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
     sources = []
     for peer in new:
         if scope := scopes.get(peer.own_key):
-            held = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
+            counts = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
             days = DailyEvent.objects.filter(workspace_id=workspace.pk, scope=scope, expired_at=None).count()
-            sources.append(SourceScope(peer, scope.key, held["n"], held["files"], days))
+            sources.append(SourceScope(peer, scope.key, counts["n"], counts["files"], days))
     return LinkPreview(
         peers=peers,
         sources=sources,
@@ -434,8 +434,8 @@ def _offer(channel: Channel) -> RuleOffer:
         DmScope.PER_ACCOUNT_CHANNEL_PEER: joined(escape(channel.platform), escape(channel.account), DIRECT),
     }
     scopes = Scope.objects.in_workspace(channel.workspace_id).filter(kind=ScopeKind.USER, entry_count__gt=0)
-    used = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
-    return RuleOffer(channel, **used.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
+    rule_scopes = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
+    return RuleOffer(channel, **rule_scopes.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
 
 
 def preview_unlink(identity: Identity) -> UnlinkPreview:
@@ -444,17 +444,17 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
     there = [batch for batch in batches if batch.scope and batch.scope.key == identity.own_key]
     here = [batch for batch in batches if batch.scope and batch.scope.key == identity.used_key]
     back = BatchChange.objects.filter(batch__in=there, state=ChangeState.APPLIED).count()
-    changed = sum(len(changed_since(batch)) for batch in here)
-    made = BatchChange.objects.filter(
+    changed_count = sum(len(changed_since(batch)) for batch in here)
+    creations = BatchChange.objects.filter(
         batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="", entry__isnull=False
     )
     others = Entry.objects.live().filter(workspace_id=identity.workspace_id, scope__key=identity.used_key)
-    linked = Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk)
-    is_last = not linked.exists()
-    shared = also_carried(identity.workspace_id, linked)
-    others = others.exclude(pk__in=made.exclude(entry__in=shared.values("entry")).values("entry"))
+    other_identities = Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk)
+    is_last = not other_identities.exists()
+    shared = also_carried(identity.workspace_id, other_identities)
+    others = others.exclude(pk__in=creations.exclude(entry__in=shared.values("entry")).values("entry"))
     along = others.count() if is_last else others.filter(own_words(identity)).count()
-    return UnlinkPreview(back, changed, along, others.count() - along, is_last)
+    return UnlinkPreview(back, changed_count, along, others.count() - along, is_last)
 
 
 #: What is older says nothing about who writes now.
@@ -472,10 +472,10 @@ def people_sharing(channels: Iterable[Channel], *, now: datetime) -> dict[tuple[
     A memory names only its platform: channels of one platform are counted together.
     """
     places = {(channel.workspace_id, channel.platform) for channel in channels if shares_one_memory(channel)}
-    spoken = Entry.objects.filter(scope__key="main", created_at__gt=now - LOOKED_AT).exclude(sender_id="")
+    statements = Entry.objects.filter(scope__key="main", created_at__gt=now - LOOKED_AT).exclude(sender_id="")
     peers: defaultdict[int, set[Peer]] = defaultdict(set)
     for workspace, platform in places:
-        here = spoken.filter(workspace_id=workspace, channel=platform).order_by()
+        here = statements.filter(workspace_id=workspace, channel=platform).order_by()
         peers[workspace].update(Peer(platform, peer) for peer in here.values_list("sender_id", flat=True).distinct())
     counts: defaultdict[tuple[int, str], int] = defaultdict(int)
     for workspace, speaking in peers.items():

@@ -112,8 +112,8 @@ def channel_with_person(workspace_id: int, platform: str, account: str, peer: st
 
     That is its `person`: None where the peer is one of its own. Without a peer it says nothing of it.
     """
-    asked: dict[str, Any] = {"workspace": workspace_id, "platform": platform, "account": account, "peer": peer}
-    rows = postgresql.rows(_CHANNEL, asked)
+    parameters: dict[str, Any] = {"workspace": workspace_id, "platform": platform, "account": account, "peer": peer}
+    rows = postgresql.rows(_CHANNEL, parameters)
     if not rows:
         return None
     person, *columns = rows[0]
@@ -131,7 +131,7 @@ def person_of(workspace_id: int, address: Address) -> str:
 
 def peers_called(words: str, workspaces: frozenset[int] | None) -> list[tuple[int, str, str]]:
     """The peers of people whom operators call by a part of a name; None: in all workspaces. A name finder."""
-    named = Identity.objects.filter(person__name__icontains=words)
+    identities = Identity.objects.filter(person__name__icontains=words)
     if workspaces is not None:
-        named = named.filter(workspace_id__in=workspaces)
-    return list(named.order_by("-pk").values_list("workspace_id", "platform", "peer")[:_NAMED_MOST])
+        identities = identities.filter(workspace_id__in=workspaces)
+    return list(identities.order_by("-pk").values_list("workspace_id", "platform", "peer")[:_NAMED_MOST])

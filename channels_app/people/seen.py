@@ -43,8 +43,8 @@ class Seen:
     def names(self) -> list[str]:
         """What they are called where they speak alone."""
         ids = {peer.peer for peer in self.peers}
-        called = (name for scope in self.scopes for peer, name in scope.sender_names.items() if peer in ids)
-        return list(dict.fromkeys(called))
+        names = (name for scope in self.scopes for peer, name in scope.sender_names.items() if peer in ids)
+        return list(dict.fromkeys(names))
 
     @property
     def title(self) -> str:
@@ -72,16 +72,16 @@ def spoken_last(workspace_id: int, after: str = "") -> SeenPage:
     people = grouped(workspace_id, [key for _at, _pk, key in rows])
     _fill_last(people.values())
     # Each person where their last conversation stands
-    shown: list[Seen] = []
+    page: list[Seen] = []
     place = ""
     for at, pk, key in rows:
-        if len(shown) == PAGE:
-            return SeenPage(_with_counts(shown), place)
-        seen = people.get(key)
-        if seen is not None and seen.last_at == at and seen not in shown:
-            shown.append(seen)
+        if len(page) == PAGE:
+            return SeenPage(_with_counts(page), place)
+        individual = people.get(key)
+        if individual is not None and individual.last_at == at and individual not in page:
+            page.append(individual)
         place = f"{at.isoformat()}_{pk}"
-    return SeenPage(_with_counts(shown), place if len(rows) == READ else "")
+    return SeenPage(_with_counts(page), place if len(rows) == READ else "")
 
 
 def met_last(workspace_id: int, after: str = "") -> SeenPage:
@@ -90,19 +90,19 @@ def met_last(workspace_id: int, after: str = "") -> SeenPage:
     scopes = scopes.filter(pk__lt=int(after)) if after.isdecimal() and len(after) < 19 else scopes
     rows = list(scopes.order_by("-pk").values_list("pk", "key")[:READ])
     people = grouped(workspace_id, [key for _pk, key in rows])
-    shown: list[Seen] = []
+    page: list[Seen] = []
     last = ""
     for pk, key in rows:
-        if len(shown) == PAGE:
+        if len(page) == PAGE:
             break
         person = people.get(key)
         if person is not None and pk == max(scope.pk for scope in person.scopes):
-            shown.append(person)
+            page.append(person)
         last = str(pk)
     else:
         last = last if len(rows) == READ else ""
-    _fill_last(shown)
-    return SeenPage(_with_counts(shown), last)
+    _fill_last(page)
+    return SeenPage(_with_counts(page), last)
 
 
 def search(workspace_id: int, words: str) -> list[Seen]:
@@ -112,21 +112,21 @@ def search(workspace_id: int, words: str) -> list[Seen]:
         .filter(kind=ScopeKind.USER)
         .annotate(called=Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField()))
     )
-    named = Q(key__icontains=escape(words)) | Q(label__icontains=words) | Q(called__icontains=words)
-    keys = list(scopes.filter(named).order_by("-pk").values_list("key", flat=True)[:READ])
-    noted = Identity.objects.filter(workspace_id=workspace_id).select_related("person")
-    noted = noted.filter(Q(peer__icontains=words) | Q(person__name__icontains=words)).order_by("pk")[:PAGE]
-    people = grouped(workspace_id, keys, [Peer(identity.platform, identity.peer) for identity in noted])
-    shown = list(dict.fromkeys(people.values()))[:PAGE]
-    _fill_last(shown)
-    return _with_counts(shown)
+    name_match = Q(key__icontains=escape(words)) | Q(label__icontains=words) | Q(called__icontains=words)
+    keys = list(scopes.filter(name_match).order_by("-pk").values_list("key", flat=True)[:READ])
+    identities = Identity.objects.filter(workspace_id=workspace_id).select_related("person")
+    identities = identities.filter(Q(peer__icontains=words) | Q(person__name__icontains=words)).order_by("pk")[:PAGE]
+    people = grouped(workspace_id, keys, [Peer(identity.platform, identity.peer) for identity in identities])
+    page = list(dict.fromkeys(people.values()))[:PAGE]
+    _fill_last(page)
+    return _with_counts(page)
 
 
 def one_of(workspace_id: int, peer: Peer) -> Seen:
     """The person a peer is, with everybody linked to them."""
-    seen = grouped(workspace_id, [], [peer])[str(peer)]
-    _fill_last([seen])
-    return _with_counts([seen])[0]
+    individual = grouped(workspace_id, [], [peer])[str(peer)]
+    _fill_last([individual])
+    return _with_counts([individual])[0]
 
 
 def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) -> dict[str, Seen]:
@@ -148,16 +148,18 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     for identity in Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk"):
         by_person[identity.person_id].append(Peer(identity.platform, identity.peer))
     everybody = [Seen(by_person[pk], person) for pk, person in people.items() if by_person[pk]]
-    of_peer = {peer: seen for seen in everybody for peer in seen.peers}
+    of_peer = {peer: individual for individual in everybody for peer in individual.peers}
     of_peer |= {peer: Seen([peer]) for peer in wanted_peers if peer not in of_peer}
     # Give each their scopes, and have by each key whose it is
     accounts: defaultdict[str, set[str]] = defaultdict(set)
     for platform, account in Channel.objects.filter(workspace_id=workspace_id).values_list("platform", "account"):
         accounts[platform].add(account)
     by_key: dict[str, Seen] = {}
-    for seen in dict.fromkeys(of_peer.values()):
-        by_key |= dict.fromkeys((key for peer in seen.peers for key in peer.keys(accounts[peer.platform])), seen)
-        by_key |= {seen.person.scope_key: seen} if seen.person else {}
+    for individual in dict.fromkeys(of_peer.values()):
+        by_key |= dict.fromkeys(
+            (key for peer in individual.peers for key in peer.keys(accounts[peer.platform])), individual
+        )
+        by_key |= {individual.person.scope_key: individual} if individual.person else {}
     for scope in Scope.objects.in_workspace(workspace_id).filter(key__in=list(by_key)).order_by("pk"):
         by_key[scope.key].scopes.append(scope)
     return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
@@ -165,7 +167,7 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
 
 def _fill_last(people: Iterable[Seen]) -> None:
     """When the bot last talked with each of them alone."""
-    mine = {scope.pk: seen for seen in people for scope in seen.scopes}
+    mine = {scope.pk: individual for individual in people for scope in individual.scopes}
     rows = Session.objects.filter(user_scope__in=list(mine), is_group=False).order_by()
     for scope, last in rows.values_list("user_scope").annotate(last=Max("last_at")):
         mine[scope].last_at = max(filter(None, [mine[scope].last_at, last]))
@@ -173,7 +175,7 @@ def _fill_last(people: Iterable[Seen]) -> None:
 
 def _with_counts(people: list[Seen]) -> list[Seen]:
     """With how many memories are in use."""
-    mine = {scope.pk: seen for seen in people for scope in seen.scopes}
+    mine = {scope.pk: individual for individual in people for scope in individual.scopes}
     rows = Entry.objects.live().filter(scope__in=list(mine)).order_by()
     for scope, count in rows.values_list("scope").annotate(n=Count("*")):
         mine[scope].memories += count
@@ -226,9 +228,9 @@ class Portrait:
     looked_through: int = LOOKED_THROUGH
 
 
-def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
+def portrait_of(workspace_id: int, individual: Seen) -> Portrait:
     """Everything about a person, in a number of queries that does not grow."""
-    person, ids = seen.person, [scope.pk for scope in seen.scopes]
+    person, ids = individual.person, [scope.pk for scope in individual.scopes]
     identities = list(person.identities.order_by("pk").select_related("person")) if person else []
     live = Entry.objects.live().filter(workspace_id=workspace_id, scope__in=ids)
     sessions = Session.objects.filter(workspace_id=workspace_id, user_scope__in=ids, is_group=False)
@@ -242,9 +244,9 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     days = DailyEvent.objects.filter(workspace_id=workspace_id, scope__in=ids, expired_at=None)
     # The memories that are in use, or still hold something; the fullest first
     unused = {identity.unused_key for identity in identities} - {identity.used_key for identity in identities}
-    rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in seen.scopes]).order_by()
+    rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in individual.scopes]).order_by()
     counts = dict(rows.values_list("scope").annotate(n=Count("*")))
-    scopes = [OwnScope(scope, counts.get(scope.pk, 0), scope.key in unused) for scope in seen.scopes]
+    scopes = [OwnScope(scope, counts.get(scope.pk, 0), scope.key in unused) for scope in individual.scopes]
     # The groups in which they wrote something that is remembered of them, with how many memories of the latest
     from_groups = Entry.objects.filter(workspace_id=workspace_id, scope__in=ids).exclude(chats=[])
     latest = from_groups.order_by("-created_at", "-id").values_list("chats", flat=True)[:LOOKED_THROUGH]
@@ -252,10 +254,10 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     groups = Scope.objects.in_workspace(workspace_id).filter(key__in=list(by_chat), kind=ScopeKind.CHAT)
     last_consents = {consent.subject: consent for consent in reversed(consents)}
     return Portrait(
-        seen=seen,
+        seen=individual,
         identities=identities,
         scopes=sorted(scopes, key=lambda own: (own.is_unused, -own.memories)),
-        first_at=spans["first"] or min((scope.created_at for scope in seen.scopes), default=None),
+        first_at=spans["first"] or min((scope.created_at for scope in individual.scopes), default=None),
         profile=list(live.filter(tier=1).order_by("-importance", "-stated_at", "-id")[:PROFILE_LINES]),
         memories=memories,
         conversations=list(sessions.order_by("-last_at", "-pk")[:SHOWN]),
