@@ -61,20 +61,20 @@ class TurnResult:
 
 
 def report_turn(
-    caller: Caller, turn: Turn, *, used: Sequence[UUID] | None, now: datetime, is_replay: bool = False
+    caller: Caller, turn: Turn, *, used_ids: Sequence[UUID] | None, now: datetime, is_replay: bool = False
 ) -> TurnResult:
     """Take a turn, and record as feedback of the recall it names which memories its answer used.
 
-    `used` is checked before anything is stored. A trace may be gone by then, after a crash or after its time: that is
-    no reason to lose a turn. A replay comes from the journal. Raises NotServed, and whatever take_turn raises.
+    `used_ids` are checked before anything is stored. A trace may be gone by then, after a crash or after its time: that
+    is no reason to lose a turn. A replay comes from the journal. Raises NotServed, and whatever take_turn raises.
     """
     trace = trace_for(caller, UUID(turn.recall_id)) if turn.recall_id else None
-    if trace is not None and used:
-        traces.served_ids(trace, used)
+    if trace is not None and used_ids:
+        traces.served_ids(trace, used_ids)
     result = take_turn(caller, turn, now=now, is_replay=is_replay)
     if trace is not None:
-        if used is not None:
-            traces.record_feedback(trace, list(dict.fromkeys(used)))
+        if used_ids is not None:
+            traces.record_feedback(trace, list(dict.fromkeys(used_ids)))
         traces.record_answer(trace, question=turn.user, answer=turn.assistant)
     replicas.note_write_after_commit(caller.workspace_id)
     return result
@@ -91,28 +91,28 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
     language, actor = caller.language, caller.actor
     with acting(actor):
         check = None if is_replay else partial(addresses.check_database_takes, caller)
-        session, resolved, scopes = addresses.open_session(caller, turn.address, now=now, check=check)
+        session, resolution, scopes = addresses.open_session(caller, turn.address, now=now, check=check)
         if is_reset_command(turn.user):
             conversations.reset(session, now=now)
-            return TurnResult(session, resolved, reply=reset_reply(language))
-        turn, secrets = turn_without_secrets(turn, resolved.rules.secrets)
-        turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
+            return TurnResult(session, resolution, reply=reset_reply(language))
+        turn, secrets = turn_without_secrets(turn, resolution.rules.secrets)
+        turn = _with_what_it_keeps(turn, session, resolution.address.speaker)
         last_at = session.last_at
-        events = _append(session, turn, resolved.address.speaker, now)
+        events = _append(session, turn, resolution.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
-        written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
-        if written and all(result.reason == ERASED for result in written):
+        results = capture(turn, resolution, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
+        if results and all(result.reason == ERASED for result in results):
             conversations.take_back(session, events, last_at=last_at)
-            return TurnResult(session, resolved, written, is_erased=True)
-        _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
-        if written and not is_kept(turn) and summaries.is_wanted(turn.user, turn.assistant):
-            ids = [event.pk for event in events], [result.entry.pk for result in written]
+            return TurnResult(session, resolution, results, is_erased=True)
+        _buffer(turn, session, dict(zip(origins, events, strict=True)), resolution, scopes, now)
+        if results and not is_kept(turn) and summaries.is_wanted(turn.user, turn.assistant):
+            ids = [event.pk for event in events], [result.entry.pk for result in results]
             work = partial(
                 async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten"
             )
             transaction.on_commit(work)
         directives = conversations.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
-    return TurnResult(session, resolved, written, directives, events=events)
+    return TurnResult(session, resolution, results, directives, events=events)
 
 
 def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:
@@ -132,15 +132,15 @@ def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[Se
 
     That is without what looks secret (A6).
     """
-    reported = {
+    report = {
         "tool_calls": [call.cleaned() for call in turn.tool_calls],
         "outcome": redact(turn.outcome),
         "recall_id": turn.recall_id,
     }
-    data = {name: value for name, value in reported.items() if value}
+    data = {name: value for name, value in report.items() if value}
     name = turn.named_slots().get("speaker", "")
-    called = {SENDER_NAME: name} if sender and name else {}
-    user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender, data=called)
+    sender_data = {SENDER_NAME: name} if sender and name else {}
+    user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender, data=sender_data)
     assistant = SessionEvent(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
     return conversations.append(session, [side for side in (user, assistant) if not is_blank(side.content)], now=now)
 
@@ -149,12 +149,12 @@ def _buffer(
     turn: Turn,
     session: Session,
     events: dict[str, SessionEvent],
-    resolved: Resolution,
+    resolution: Resolution,
     scopes: dict[str, Scope],
     now: datetime,
 ) -> None:
     """Put a turn, in full, into the extraction buffer for the scopes that capture it (D5); `events` by origin."""
-    own, chat = capturing_scopes(resolved, scopes)
+    own, chat = capturing_scopes(resolution, scopes)
     messages = [
         buffer.Message(
             id=origin,
@@ -172,9 +172,9 @@ def _buffer(
         conversation=session.conversation,
         user_scope=own,
         chat_scope=chat,
-        chat=resolved.chat,
-        is_group=resolved.address.is_group,
-        slots={**turn.named_slots(), **source_slots(resolved)},
+        chat=resolution.chat,
+        is_group=resolution.address.is_group,
+        slots={**turn.named_slots(), **source_slots(resolution)},
         now=now,
     )
 
@@ -199,18 +199,18 @@ def save(
         check_scope_key(caller.workspace_id, to)
         draft = Draft(scope=scope_to_write(caller, to), slots=slots, **attributes)
     else:
-        resolved = addresses.resolve_address(caller, to)
+        resolution = addresses.resolve_address(caller, to)
         # The scope it is saved to: the speaker's, or the group's
-        kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
-        key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope
+        kind = kind or (ScopeKind.USER if resolution.user_scope else ScopeKind.CHAT)
+        key = resolution.user_scope if kind == ScopeKind.USER else resolution.chat_scope
         if key is None and kind == ScopeKind.USER:
             raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
         if key is None:
             raise InvalidAddress("A direct chat has no memory of its own: it is its peer's.", field="scope_kind")
-        scope = addresses.scope_to_write(caller, resolved, key)
-        ensure_channel(caller.workspace_id, resolved.address)
-        place = {name: value for name, value in source_slots(resolved).items() if value}
-        chats = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
+        scope = addresses.scope_to_write(caller, resolution, key)
+        ensure_channel(caller.workspace_id, resolution.address)
+        place = {name: value for name, value in source_slots(resolution).items() if value}
+        chats = (resolution.chat,) if scope.kind == ScopeKind.USER else ()
         draft = Draft(scope=scope, slots={**slots, **place}, chats=chats, **attributes)
     if draft.tier == 1:
         check_profile(draft)

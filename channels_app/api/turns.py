@@ -133,14 +133,14 @@ class TurnAnswer(Answer):
 def read_turn(body: dict[str, Any], now: datetime) -> tuple[Turn, list[UUID] | None]:
     """A turn as it was validated, and the memories its answer used. Raises ValidationError."""
     columns = dict(body)
-    at, used = columns.pop("at"), columns.pop("used")
+    at, used_ids = columns.pop("at"), columns.pop("used")
     fields.check_past("at", at, now)
-    return Turn(**columns, at=at or now), used
+    return Turn(**columns, at=at or now), used_ids
 
 
 def keep_turn_in_files(call: Call, outage: Outage) -> Response:
     """The turn is in the journal when this returns."""
-    turn, _used = read_turn(call.body, call.now)
+    turn, _used_ids = read_turn(call.body, call.now)
     kept_turn = keep_turn(call.caller, turn, outage, dict(call.request.data), now=call.now)
     session = TurnSession.of(id=kept_turn.session_id, key=kept_turn.session_key, conversation=None, tokens=None)
     answer = TurnAnswer.of(
@@ -156,8 +156,8 @@ class TurnsView(Call):
 
     @Method("take_turn", Permission.WRITE, {201: TurnAnswer}, body=NewTurn, offline=keep_turn_in_files)
     def post(self) -> Response:
-        turn, used = read_turn(self.body, self.now)
-        result = report_turn(self.caller, turn, used=used, now=self.now)
+        turn, used_ids = read_turn(self.body, self.now)
+        result = report_turn(self.caller, turn, used_ids=used_ids, now=self.now)
         after_turn(self.caller, turn, result, now=self.now)
         return Response(turn_answer(result), status=201)
 
@@ -206,11 +206,11 @@ def apply_turn(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
     """Take a turn in. What its answer used is told of a recall that may be gone by now: the turn is not lost for it."""
     body = NewTurn(data=record.body["request"])
     body.is_valid(raise_exception=True)
-    turn, used = read_turn(body.validated_data, at)
+    turn, used_ids = read_turn(body.validated_data, at)
     try:
-        return turn_answer(report_turn(caller, turn, used=used, now=at, is_replay=True))
+        return turn_answer(report_turn(caller, turn, used_ids=used_ids, now=at, is_replay=True))
     except NotServed:  # raised before anything is stored
-        return turn_answer(report_turn(caller, turn, used=None, now=at, is_replay=True))
+        return turn_answer(report_turn(caller, turn, used_ids=None, now=at, is_replay=True))
 
 
 def messages_of_turn(record: Record, at: datetime) -> Messages:
@@ -218,7 +218,7 @@ def messages_of_turn(record: Record, at: datetime) -> Messages:
     body = NewTurn(data=record.body["request"])
     if not body.is_valid():
         return []
-    turn, _used = read_turn(body.validated_data, at)
+    turn, _used_ids = read_turn(body.validated_data, at)
     return [(side, turn.at) for side in (turn.user, turn.assistant) if not is_blank(side)]
 
 
@@ -236,8 +236,8 @@ def messages_of_events(record: Record, at: datetime) -> Messages:
 def _events(record: Record) -> dict[str, Any]:
     body = NewEvents(data=record.body["request"]["body"])
     body.is_valid(raise_exception=True)
-    validated: dict[str, Any] = body.validated_data
-    return validated
+    data: dict[str, Any] = body.validated_data
+    return data
 
 
 EFFECTS = {TURN: Effect(apply_turn, messages_of_turn), EVENTS: Effect(apply_events, messages_of_events)}

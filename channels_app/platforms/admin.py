@@ -101,10 +101,10 @@ class ConnectionForm(forms.ModelForm[Connection]):
         if is_called and not settings.PUBLIC_URL:
             text = _("The platform cannot call this server: set MEMPLATFORM_PUBLIC_URL to its address first.")
             self.add_error("receiving", text)
-        kept = _kept(self.platform, self.instance if self.instance.pk else None)
+        kept_options = _kept(self.platform, self.instance if self.instance.pk else None)
         for option in self.platform.options:
             name, is_asked = f"{_OPTION}{option.name}", option.receiving == (data.get("receiving") or None)
-            is_missing = option.is_needed and option.name not in kept and not data.get(name)
+            is_missing = option.is_needed and option.name not in kept_options and not data.get(name)
             if option.receiving and is_asked and is_missing:
                 self.add_error(name, _("This way of receiving needs it."))
         first = next(
@@ -232,13 +232,13 @@ class ConnectionAdmin(RestrictedAdmin):
         row = self.get_object(request, object_id) if object_id else None
         platform = self.platform_of(request, row)
         if request.method == "POST" and platform:
-            asked = self.has_change_permission(request, row) if row else self.has_add_permission(request)
-            request.introduction = _introduced(platform, row, request) if asked else None  # type: ignore[attr-defined]
+            may_save = self.has_change_permission(request, row) if row else self.has_add_permission(request)
+            request.introduction = _introduced(platform, row, request) if may_save else None  # type: ignore[attr-defined]
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Of what depends on another field show only what fits what is chosen there."""
-        shown = copy(self)
+        admin_copy = copy(self)
         # By field, for which choices in others it is shown, as the page's own script reads it
         platform = self.platform_of(request, kwargs.get("obj"))
         options = {
@@ -246,12 +246,12 @@ class ConnectionAdmin(RestrictedAdmin):
             for option in (platform.options if platform else ())
             if option.receiving
         }
-        shown.conditional_fields = {
+        admin_copy.conditional_fields = {
             **options,
             "callback_url": f"answerer === '{Answerer.CALLBACK}'",
             "instructions": f"answerer === '{Answerer.MODEL}'",
         }
-        context["adminform"].model_admin = shown
+        context["adminform"].model_admin = admin_copy
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -286,22 +286,22 @@ class ConnectionAdmin(RestrictedAdmin):
         return [*first, *receiving, *options, *own, *groups, "is_enabled"]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        platform, introduced = form.platform, form.introduction
+        platform, introduction = form.platform, form.introduction
         if not change:
-            place = {"workspace": obj.workspace, "platform": platform.name, "account": introduced.account}
+            place = {"workspace": obj.workspace, "platform": platform.name, "account": introduction.account}
             obj.channel, _made = Channel.objects.get_or_create(**place)
             obj.noticed_entry = Entry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         fields = {option: form.cleaned_data.get(f"{_OPTION}{option.name}") for option in platform.options}
-        given = {option: "on" if value is True else value or "" for option, value in fields.items()}
-        options = {option.name: value.strip() for option, value in given.items() if not option.is_secret}
-        if introduced:
-            options |= {"bot_name": introduced.name, "bot_id": introduced.id, "bot_app": introduced.app}
+        values = {option: "on" if value is True else value or "" for option, value in fields.items()}
+        options = {option.name: value.strip() for option, value in values.items() if not option.is_secret}
+        if introduction:
+            options |= {"bot_name": introduction.name, "bot_id": introduction.id, "bot_app": introduction.app}
         obj.options = {**obj.options, **options}
         obj.retry_at, obj.problem, obj.problem_at, obj.pulled_until = None, "", None, None
         if platform.has_page:
             obj.receiving = platform.receiving[0]
         super().save_model(request, obj, form, change)
-        for option, value in given.items():
+        for option, value in values.items():
             if option.is_secret and value.strip():
                 secrets.keep(obj.secret_name(option.name), value.strip(), workspace=obj.workspace)
         if secrets.read(obj.secret_name("webhook_secret"), workspace=obj.workspace) is None:
@@ -359,14 +359,14 @@ def _kept(platform: Platform, row: Connection | None) -> set[str]:
     if row is None:
         return set()
     names = {row.secret_name(option.name): option.name for option in platform.options if option.is_secret}
-    kept = Secret.objects.filter(workspace=row.workspace, name__in=names)
-    return {names[name] for name in kept.values_list("name", flat=True)}
+    rows = Secret.objects.filter(workspace=row.workspace, name__in=names)
+    return {names[name] for name in rows.values_list("name", flat=True)}
 
 
 def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple[str, forms.Field]]:
-    kept = _kept(platform, row)
+    kept_options = _kept(platform, row)
     for option in platform.options:
-        is_kept = option.name in kept
+        is_kept = option.name in kept_options
         if option.is_switch:
             yield (
                 f"{_OPTION}{option.name}",
@@ -402,10 +402,10 @@ def _introduced(
     Where nothing of it is changed the platform is not asked: a new connection would end the one that is at work.
     """
     if row is not None and row.is_enabled and row.problem not in AT_PLATFORM:
-        given = {option: request.POST.get(f"{_OPTION}{option.name}", "").strip() for option in platform.options}
+        values = {option: request.POST.get(f"{_OPTION}{option.name}", "").strip() for option in platform.options}
         is_same = all(
             not value if option.is_secret else value == row.options.get(option.name, "")
-            for option, value in given.items()
+            for option, value in values.items()
         )
         if is_same and request.POST.get("receiving", row.receiving) == row.receiving:
             bot = {name: row.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}

@@ -109,8 +109,8 @@ class Written:
         if contact and contact.language:
             return contact.language
         rows = IncomingMessage.objects.filter(chat=self.row.chat_id, peer=self.incoming.peer, kind=MessageKind.MESSAGE)
-        written = rows.filter(body__has_key="text").exclude(body__text__regex=r"^[/\[]").order_by("-pk").first()
-        return _language_of(written.body["text"]) if written else self.workspace.language
+        row = rows.filter(body__has_key="text").exclude(body__text__regex=r"^[/\[]").order_by("-pk").first()
+        return _language_of(row.body["text"]) if row else self.workspace.language
 
 
 def _language_of(text: str) -> str:
@@ -135,47 +135,47 @@ def address_of(connection: Connection, incoming: Incoming, place: str) -> Addres
     )
 
 
-def answer(written: Written, clock: Clock) -> TurnResult | None:
+def answer(message: Written, clock: Clock) -> TurnResult | None:
     """Have a message answered, and store the turn with what is to be sent; None: the owner's bot has it now.
 
     Raises NoAnswer, and whatever context_for and report_turn raise.
     """
-    connection, now = written.connection, clock()
+    connection, now = message.connection, clock()
     if connection.answerer == Answerer.POLL:
-        offer = IncomingMessage.objects.filter(pk=written.row.pk, state=MessageState.WAITING)
+        offer = IncomingMessage.objects.filter(pk=message.row.pk, state=MessageState.WAITING)
         offer.update(state=MessageState.OFFERED, offered_at=None, recall=None)
         return None
     if connection.answerer == Answerer.NOBODY:
-        return store_turn(written, "", recall=None, now=now)
-    context = context_of(written, now=now)
+        return store_turn(message, "", recall=None, now=now)
+    context = context_of(message, now=now)
     if context.reply is not None:
-        return store_turn(written, context.reply, recall=None, now=now)
+        return store_turn(message, context.reply, recall=None, now=now)
     ask = _from_bot if connection.answerer == Answerer.CALLBACK else _from_model
-    text = ask(written, context, now)
+    text = ask(message, context, now)
     trace = context.recall.trace
-    return store_turn(written, text, recall=trace.uid if trace else None, now=clock())
+    return store_turn(message, text, recall=trace.uid if trace else None, now=clock())
 
 
-def context_of(written: Written, *, now: datetime) -> Context:
+def context_of(message: Written, *, now: datetime) -> Context:
     """What memory knows on a message."""
     return context_for(
-        written.caller, written.address, written.incoming.text, token_budget=conf.CONTEXT_BUDGET, now=now
+        message.caller, message.address, message.incoming.text, token_budget=conf.CONTEXT_BUDGET, now=now
     )
 
 
-def _from_model(written: Written, context: Context, now: datetime) -> str:
+def _from_model(message: Written, context: Context, now: datetime) -> str:
     """Raises NoAnswer."""
-    instructions = written.connection.instructions.strip() or _(
+    instructions = message.connection.instructions.strip() or _(
         "You are a helpful assistant in a chat. Answer briefly and in the language you are written to."
     )
     parts = [instructions, context.text]
     messages = [{"role": "system", "content": "\n\n".join(filter(None, parts))}]
-    for message in context.history:
-        role = "assistant" if message.event.kind == "assistant" else "system" if message.is_summary else "user"
-        messages.append({"role": role, "content": message.content})
-    messages.append({"role": "user", "content": written.incoming.text})
+    for item in context.history:
+        role = "assistant" if item.event.kind == "assistant" else "system" if item.is_summary else "user"
+        messages.append({"role": role, "content": item.content})
+    messages.append({"role": "user", "content": message.incoming.text})
     try:
-        return llm.converse(written.workspace, "answer", messages, now=now)
+        return llm.converse(message.workspace, "answer", messages, now=now)
     except ModelOff:
         raise NoAnswer(ConnectionProblem.MODEL, "no model is configured", is_final=True) from None
     except BudgetSpent:
@@ -184,31 +184,31 @@ def _from_model(written: Written, context: Context, now: datetime) -> str:
         raise NoAnswer(ConnectionProblem.MODEL, str(failure)) from None
 
 
-def offered(written: Written, context: Context) -> dict[str, Any]:
+def offered(message: Written, context: Context) -> dict[str, Any]:
     """A message as the owner's bot gets it, with what memory knows on it."""
-    incoming = written.incoming
+    incoming = message.incoming
     return {
-        "id": str(written.row.uid),
+        "id": str(message.row.uid),
         "at": incoming.sent_at.isoformat(),
-        "address": {name: value for name, value in vars(written.address).items() if value},
+        "address": {name: value for name, value in vars(message.address).items() if value},
         "sender_name": incoming.name,
         "message": incoming.text,
         "context": {
             "text": context.text,
-            "history": [{"role": message.event.kind, "content": message.content} for message in context.history],
+            "history": [{"role": item.event.kind, "content": item.content} for item in context.history],
             "recall_id": str(context.recall.trace.uid) if context.recall.trace else None,
         },
     }
 
 
-def _from_bot(written: Written, context: Context, now: datetime) -> str:
+def _from_bot(message: Written, context: Context, now: datetime) -> str:
     """Raises NoAnswer."""
-    connection = written.connection
-    secret = secrets.read(connection.secret_name(CALLBACK_SECRET), workspace=written.workspace)
+    connection = message.connection
+    secret = secrets.read(connection.secret_name(CALLBACK_SECRET), workspace=message.workspace)
     if not secret:
         raise NoAnswer(ConnectionProblem.SECRET, "no secret", is_final=True)
-    body = json.dumps(offered(written, context), ensure_ascii=False).encode()
-    headers = signed_headers(secret, str(written.row.uid), int(now.timestamp()), body)
+    body = json.dumps(offered(message, context), ensure_ascii=False).encode()
+    headers = signed_headers(secret, str(message.row.uid), int(now.timestamp()), body)
     try:
         with Receiver(connection.callback_url) as receiver:
             status, content = receiver.ask(body, headers, seconds=conf.CHANNEL_CALLBACK_SECONDS)
@@ -240,15 +240,15 @@ def take_offered(caller: Caller, platform: str, account: str, *, now: datetime) 
         connection__is_enabled=True,
     )
     for row in _with_place(rows).order_by("sent_at", "sequence", "pk")[:OFFERED_MOST]:
-        written = read_stored(row)
-        resolved = addresses.resolve_address(caller, written.address)
-        if not all(caller.may_reach(key) for key in (resolved.user_scope, resolved.chat_scope) if key):
+        message = read_stored(row)
+        resolution = addresses.resolve_address(caller, message.address)
+        if not all(caller.may_reach(key) for key in (resolution.user_scope, resolution.chat_scope) if key):
             continue
         if IncomingMessage.objects.filter(pk=row.pk, offered_at=None).update(offered_at=now):
-            context = context_of(written, now=now)
+            context = context_of(message, now=now)
             row.recall = context.recall.trace.uid if context.recall.trace else None
             row.save(update_fields=["recall"])
-            return written, context
+            return message, context
     return None
 
 
@@ -258,11 +258,11 @@ def offered_message(caller: Caller, uid: UUID) -> Written:
     row = _with_place(rows).first()
     if row is None:
         raise MessageNotFound
-    written = read_stored(row)
-    resolved = addresses.resolve_address(caller, written.address)
-    if not all(caller.may_reach(key) for key in (resolved.user_scope, resolved.chat_scope) if key):
+    message = read_stored(row)
+    resolution = addresses.resolve_address(caller, message.address)
+    if not all(caller.may_reach(key) for key in (resolution.user_scope, resolution.chat_scope) if key):
         raise MessageNotFound
-    return written
+    return message
 
 
 def _with_place(rows: QuerySet[IncomingMessage]) -> QuerySet[IncomingMessage]:
@@ -276,21 +276,21 @@ def read_stored(row: IncomingMessage) -> Written:
     return Written(row, Incoming(**{**body, **own}), row.connection, platform_named(row.connection.channel.platform))
 
 
-def lock_unanswered(written: Written) -> None:
+def lock_unanswered(message: Written) -> None:
     """Keep others from answering a message until the transaction ends. Raises AlreadyAnswered."""
-    unanswered = IncomingMessage.objects.filter(pk=written.row.pk, state__in=UNANSWERED)
+    unanswered = IncomingMessage.objects.filter(pk=message.row.pk, state__in=UNANSWERED)
     if unanswered.select_for_update().values_list("pk").first() is None:
         raise AlreadyAnswered
 
 
-def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetime) -> TurnResult:
+def store_turn(message: Written, text: str, *, recall: UUID | None, now: datetime) -> TurnResult:
     """Take the turn in, mark its message as done, and put its answer among what is to be sent: all of it or nothing.
 
     Raises AlreadyAnswered.
     """
-    incoming = written.incoming
+    incoming = message.incoming
     turn = Turn(
-        address=written.address,
+        address=message.address,
         user=incoming.text,
         assistant=text,
         at=min(incoming.sent_at, now),
@@ -298,33 +298,33 @@ def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetim
         recall_id=str(recall or ""),
     )
     with transaction.atomic():
-        lock_unanswered(written)
-        result = report_turn(replace(written.caller, language=written.language), turn, used=None, now=now)
+        lock_unanswered(message)
+        result = report_turn(replace(message.caller, language=message.language), turn, used_ids=None, now=now)
         events = [event.pk for event in result.events]
-        done = {"state": MessageState.DONE, "error": "", "events": events, "recall": recall}
-        IncomingMessage.objects.filter(pk=written.row.pk).update(**done)
+        columns = {"state": MessageState.DONE, "error": "", "events": events, "recall": recall}
+        IncomingMessage.objects.filter(pk=message.row.pk).update(**columns)
         if reply := result.reply or text:
-            send(written, reply, now=now)
-        mine = Connection.objects.filter(pk=written.connection.pk)
+            send(message, reply, now=now)
+        mine = Connection.objects.filter(pk=message.connection.pk)
         mine.update(answered_at=now)
         if text:
             mine.clear_problem((ConnectionProblem.MODEL, ConnectionProblem.CALLBACK))
     return result
 
 
-def send(written: Written, text: str, *, now: datetime, is_private: bool = False, **more: Any) -> None:
+def send(message: Written, text: str, *, now: datetime, is_private: bool = False, **more: Any) -> None:
     """Put an answer to a message among what is to be sent, in as many parts as its platform wants."""
-    incoming = written.incoming
+    incoming = message.incoming
     if is_private and incoming.is_group:
         more["peer"] = incoming.peer
     else:
         more |= {"thread": incoming.thread, "reply_to": incoming.message if incoming.is_group else ""}
     more["token"] = incoming.token
-    parts = [text] if more.get("file_name") else list(split(text, written.platform.chars_of(incoming)))
+    parts = [text] if more.get("file_name") else list(split(text, message.platform.chars_of(incoming)))
     for n, part in enumerate(parts, start=1):
         last = more if n == len(parts) else {**more, "buttons": ()}
-        message = Outgoing(chat=incoming.chat, text=part, **last)
-        queue(written.connection, written.row.chat_id, message, now=now)
+        outgoing = Outgoing(chat=incoming.chat, text=part, **last)
+        queue(message.connection, message.row.chat_id, outgoing, now=now)
 
 
 def queue(connection: Connection, chat_id: int, message: Outgoing, *, now: datetime) -> OutgoingMessage:

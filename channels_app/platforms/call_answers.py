@@ -54,15 +54,15 @@ def _hand_out(row: IncomingMessage, now: datetime) -> str:
     """What waits for somebody, as much as fits; a call that is made again gets the same."""
     mark = f"call:{row.key}"[:200]
     with transaction.atomic(), translation.override(read_stored(row).language):
-        given = OutgoingMessage.objects.filter(chat=row.chat_id, message=mark).order_by("pk")
-        waiting = OutgoingMessage.objects.filter(chat=row.chat_id, **_HELD).select_for_update().order_by("pk")
-        rows = list(given) or list(waiting)
+        earlier_rows = OutgoingMessage.objects.filter(chat=row.chat_id, message=mark).order_by("pk")
+        waiting_rows = OutgoingMessage.objects.filter(chat=row.chat_id, **_HELD).select_for_update().order_by("pk")
+        rows = list(earlier_rows) or list(waiting_rows)
         fitting = max(
             1, next((n for n in range(len(rows), 0, -1) if len(_text(rows, n, row.key).encode()) <= BYTES), 1)
         )
-        chosen = [message.pk for message in rows[:fitting]]
-        done = {"state": MessageState.DONE, "message": mark, "sent_at": now, "error": ""}
-        OutgoingMessage.objects.filter(pk__in=chosen, **_HELD).update(**done, attempts=F("attempts") + 1)
+        pks = [message.pk for message in rows[:fitting]]
+        columns = {"state": MessageState.DONE, "message": mark, "sent_at": now, "error": ""}
+        OutgoingMessage.objects.filter(pk__in=pks, **_HELD).update(**columns, attempts=F("attempts") + 1)
         return _text(rows, fitting, row.key).encode()[:BYTES].decode(errors="ignore") if rows else ""
 
 

@@ -100,12 +100,12 @@ def read(text: str) -> Command | None:
     return None
 
 
-def asked(written: Written, now: datetime) -> Command | None:
+def asked(message: Written, now: datetime) -> Command | None:
     """The command somebody gives: one by its name, or plain words that are meant for the bot."""
-    command = read(written.incoming.text)
-    if command is None or not (written.incoming.is_for_bot or written.incoming.text.startswith("/")):
+    command = read(message.incoming.text)
+    if command is None or not (message.incoming.is_for_bot or message.incoming.text.startswith("/")):
         return None
-    return None if command.name == "yes" and not is_asked_to_forget(written, now) else command
+    return None if command.name == "yes" and not is_asked_to_forget(message, now) else command
 
 
 def write_to_me_first(peer: str, connection: Connection) -> str:
@@ -120,118 +120,118 @@ def no_answer() -> str:
     return _("I cannot answer at the moment. What you wrote is kept.")
 
 
-def carry_out(written: Written, command: Command, *, now: datetime) -> None:
+def carry_out(message: Written, command: Command, *, now: datetime) -> None:
     """Do what somebody asks of their memory, and answer them alone."""
     try:
         match command.name:
             case "memory":
-                _show(written, command.argument, now)
+                _show(message, command.argument, now)
             case "correct":
-                _correct_numbered(written, command.argument, now)
+                _correct_numbered(message, command.argument, now)
             case "wrong":
-                _correct_last(written, command.argument, now)
+                _correct_last(message, command.argument, now)
             case "forget":
-                _forget(written, command.argument, now)
+                _forget(message, command.argument, now)
             case "yes":
-                _forget_everything(written, now)
+                _forget_everything(message, now)
             case "export":
-                _export(written, now)
+                _export(message, now)
             case "why":
-                _why(written, now)
+                _why(message, now)
             case "privacy":
-                _answer(written, _privacy(written), now)
+                _answer(message, _privacy(message), now)
             case "undo":
-                undo_last(written, now=now)
+                undo_last(message, now=now)
             case "link":
-                _answer(written, _link(written, command.argument, now), now)
+                _answer(message, _link(message, command.argument, now), now)
             case "unlink":
-                _answer(written, _unlink(written, now), now)
+                _answer(message, _unlink(message, now), now)
             case "help":
-                _answer(written, _help(), now)
+                _answer(message, _help(), now)
     except InvalidDraft as refusal:
-        _answer(written, str(refusal), now)
+        _answer(message, str(refusal), now)
 
 
-def _answer(written: Written, text: str, now: datetime, *, buttons: tuple[Button, ...] = ()) -> None:
-    send(written, text, now=now, is_private=True, buttons=buttons if written.platform.has_buttons else ())
+def _answer(message: Written, text: str, now: datetime, *, buttons: tuple[Button, ...] = ()) -> None:
+    send(message, text, now=now, is_private=True, buttons=buttons if message.platform.has_buttons else ())
 
 
-def _contact(written: Written) -> Contact:
+def _contact(message: Written) -> Contact:
     contact, _made = Contact.objects.get_or_create(
-        connection=written.connection,
-        peer=written.incoming.peer,
-        defaults={"workspace_id": written.workspace.pk, "name": written.incoming.name},
+        connection=message.connection,
+        peer=message.incoming.peer,
+        defaults={"workspace_id": message.workspace.pk, "name": message.incoming.name},
     )
     return contact
 
 
-def own_entries(written: Written, *, of_groups: bool) -> QuerySet[Entry]:
+def own_entries(message: Written, *, of_groups: bool) -> QuerySet[Entry]:
     """Memories in use that are somebody's own: their scope's, and what they told groups of this platform."""
-    resolved = addresses.resolve_address(written.caller, written.private_address)
-    in_use = visible_entries(written.caller).filter(LIVE)
-    own = in_use.filter(scope__key=resolved.user_scope)
+    resolution = addresses.resolve_address(message.caller, message.private_address)
+    in_use = visible_entries(message.caller).filter(LIVE)
+    own = in_use.filter(scope__key=resolution.user_scope)
     if not of_groups:
         return own
-    channel = written.connection.channel
-    in_groups = in_use.filter(channel=channel.platform, sender_id=written.incoming.peer, scope__kind="chat")
+    channel = message.connection.channel
+    in_groups = in_use.filter(channel=channel.platform, sender_id=message.incoming.peer, scope__kind="chat")
     return own | in_groups
 
 
-def _in_use(written: Written, now: datetime, *, of_groups: bool = False) -> list[Entry]:
+def _in_use(message: Written, now: datetime, *, of_groups: bool = False) -> list[Entry]:
     """What is served to somebody of their own, the newest first."""
-    policies = Policy.objects.of(written.workspace.pk)
-    rows = own_entries(written, of_groups=of_groups).select_related("scope").order_by("-created_at", "-pk")
+    policies = Policy.objects.of(message.workspace.pk)
+    rows = own_entries(message, of_groups=of_groups).select_related("scope").order_by("-created_at", "-pk")
     return [entry for entry in rows if state_of(entry, policies.end_of(entry), now) == State.LIVE]
 
 
-def _show(written: Written, argument: str, now: datetime) -> None:
+def _show(message: Written, argument: str, now: datetime) -> None:
     if argument:
-        entry = _numbered(written, argument)
-        _answer(written, _origin_of(written, entry) if entry else _no_such_number(argument), now)
+        entry = _numbered(message, argument)
+        _answer(message, _origin_of(message, entry) if entry else _no_such_number(argument), now)
         return
-    rows = _in_use(written, now)
-    shown = [entry for entry in rows if entry.type in _SHOWN]
-    Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in shown[:_LISTED]])
-    lines = [_("What I know about you:")] if shown else [_("I know nothing about you yet.")]
-    lines += [f"{n}. {plain_words(entry, _CHARS)}" for n, entry in enumerate(shown[:_LISTED], start=1)]
-    if len(shown) > _LISTED:
-        lines.append(_("… and %(n)d more: /export gives you all.") % {"n": len(shown) - _LISTED})
-    if talk := len(rows) - len(shown):
+    rows = _in_use(message, now)
+    facts = [entry for entry in rows if entry.type in _SHOWN]
+    Contact.objects.filter(pk=_contact(message).pk).update(listed=[str(entry.uid) for entry in facts[:_LISTED]])
+    lines = [_("What I know about you:")] if facts else [_("I know nothing about you yet.")]
+    lines += [f"{n}. {plain_words(entry, _CHARS)}" for n, entry in enumerate(facts[:_LISTED], start=1)]
+    if len(facts) > _LISTED:
+        lines.append(_("… and %(n)d more: /export gives you all.") % {"n": len(facts) - _LISTED})
+    if talk := len(rows) - len(facts):
         lines.append(ngettext("And %(n)d piece of our talk.", "And %(n)d pieces of our talk.", talk) % {"n": talk})
-    if shown:
+    if facts:
         lines.append(_("/memory 1 says where it is from; /correct 1 … and /forget 1 change it."))
-    account = Peer(written.connection.channel.platform, written.incoming.peer)
-    if linking.is_waiting(written.workspace.pk, account, now=now):
+    account = Peer(message.connection.channel.platform, message.incoming.peer)
+    if linking.is_waiting(message.workspace.pk, account, now=now):
         text = _(
             "Your accounts were linked or unlinked just now; their memories are on their way. Ask again in a minute."
         )
-        lines = [*lines, text] if shown else [text]
-    _answer(written, "\n".join(lines), now)
+        lines = [*lines, text] if facts else [text]
+    _answer(message, "\n".join(lines), now)
 
 
-def _numbered(written: Written, argument: str) -> Entry | None:
+def _numbered(message: Written, argument: str) -> Entry | None:
     """The memory behind a number of the last list."""
-    listed = _contact(written).listed
+    uids = _contact(message).listed
     number = int(argument) if argument.isdecimal() and len(argument) < 5 else 0
-    if not 0 < number <= len(listed):
+    if not 0 < number <= len(uids):
         return None
-    return own_entries(written, of_groups=True).filter(uid=listed[number - 1]).select_related("scope").first()
+    return own_entries(message, of_groups=True).filter(uid=uids[number - 1]).select_related("scope").first()
 
 
 def _no_such_number(argument: str) -> str:
     return _("There is no number %(n)s in the last list. /memory shows it.") % {"n": argument[:20]}
 
 
-def _origin_of(written: Written, entry: Entry) -> str:
+def _origin_of(message: Written, entry: Entry) -> str:
     """Where a memory is from, in words."""
     day = (
-        entry.written_at.astimezone(written.workspace.zone()).strftime("%Y-%m-%d")
+        entry.written_at.astimezone(message.workspace.zone()).strftime("%Y-%m-%d")
         if entry.written_at
         else _("some day")
     )
     where = _("in a group") if entry.chat_id and any("group" in chat for chat in entry.chats) else _("in our chat")
     lines = [shown_words(entry), _("Remembered on %(day)s, %(where)s.") % {"day": day, "where": where}]
-    quotes = evidence_of([entry.pk], written.workspace.pk).get(entry.pk, [])
+    quotes = evidence_of([entry.pk], message.workspace.pk).get(entry.pk, [])
     lines += [
         _("You wrote: “%(words)s”") % {"words": smart_truncate(mask(quote.quote), _CHARS)} for quote in quotes[:3]
     ]
@@ -240,46 +240,46 @@ def _origin_of(written: Written, entry: Entry) -> str:
     return "\n".join(lines)
 
 
-def _correct_numbered(written: Written, argument: str, now: datetime) -> None:
+def _correct_numbered(message: Written, argument: str, now: datetime) -> None:
     number, _space, text = argument.partition(" ")
-    entry = _numbered(written, number)
+    entry = _numbered(message, number)
     if entry is None or not text.strip():
-        _answer(written, _no_such_number(number) if entry is None else _("/correct 1 and then how it really is."), now)
+        _answer(message, _no_such_number(number) if entry is None else _("/correct 1 and then how it really is."), now)
         return
-    _correct(written, entry, text.strip(), now)
+    _correct(message, entry, text.strip(), now)
 
 
-def _correct_last(written: Written, text: str, now: datetime) -> None:
+def _correct_last(message: Written, text: str, now: datetime) -> None:
     """Correct what the last answer rested on: the one memory, or the one that says most of the same words."""
-    rested_on = _last_served(written)
-    own = {entry.pk for entry in own_entries(written, of_groups=True).filter(pk__in=[e.pk for e in rested_on])}
+    rested_on = _last_served(message)
+    own = {entry.pk for entry in own_entries(message, of_groups=True).filter(pk__in=[e.pk for e in rested_on])}
     candidates = [entry for entry in rested_on if entry.pk in own][:5]
-    corrected = set(words(text))
+    new_words = set(words(text))
     likeness = sorted(
-        ((len(corrected & set(words(entry.content))), -n) for n, entry in enumerate(candidates)), reverse=True
+        ((len(new_words & set(words(entry.content))), -n) for n, entry in enumerate(candidates)), reverse=True
     )
     is_clear = len(candidates) == 1 or (len(likeness) > 1 and likeness[0][0] > likeness[1][0])
     if candidates and is_clear:
-        _correct(written, candidates[-likeness[0][1]], text, now)
+        _correct(message, candidates[-likeness[0][1]], text, now)
         return
     if not candidates:
-        saved = _save(written, text, now)
-        announce(written.connection, written.incoming.peer, written.row.chat, [saved], is_asked=True, now=now)
+        new_entry = _save(message, text, now)
+        announce(message.connection, message.incoming.peer, message.row.chat, [new_entry], is_asked=True, now=now)
         return
-    Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in candidates])
+    Contact.objects.filter(pk=_contact(message).pk).update(listed=[str(entry.uid) for entry in candidates])
     lines = [_("Which of these is wrong?")]
     lines += [f"{n}. {shown_words(entry)}" for n, entry in enumerate(candidates, start=1)]
     lines.append(_("Write /correct 1 and then how it really is."))
-    _answer(written, "\n".join(lines), now)
+    _answer(message, "\n".join(lines), now)
 
 
-def _correct(written: Written, entry: Entry, text: str, now: datetime) -> None:
+def _correct(message: Written, entry: Entry, text: str, now: datetime) -> None:
     """Give a memory other words; what was only said in a conversation goes, and what is right is written down."""
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     before = shown_words(entry)
     if entry.type in _SHOWN and not entry.path:
         step = EditStep(columns={"content": text})
-        run = f"{RUN}{written.row.uid}"
+        run = f"{RUN}{message.row.uid}"
         with acting(actor):
             scope = entries.lock_scopes([entry.scope])[entry.scope_id]
             batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason=CORRECTED)
@@ -287,17 +287,17 @@ def _correct(written: Written, entry: Entry, text: str, now: datetime) -> None:
                 entries.update(entry, Edit(columns={"content": text}), now=now, actor=actor)
                 batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
     else:
-        _take_out(written, [entry], now, reason=REPLACED)
-        _save(written, text, now)
-    note(written, actor, {"corrected": 1}, now=now)
-    _answer(written, _("Corrected: %(before)s is now “%(after)s”.") % {"before": before, "after": text}, now)
+        _take_out(message, [entry], now, reason=REPLACED)
+        _save(message, text, now)
+    note(message, actor, {"corrected": 1}, now=now)
+    _answer(message, _("Corrected: %(before)s is now “%(after)s”.") % {"before": before, "after": text}, now)
 
 
-def _save(written: Written, text: str, now: datetime) -> Entry:
+def _save(message: Written, text: str, now: datetime) -> Entry:
     result = save(
-        written.caller,
-        written.private_address,
-        slots={"speaker": written.incoming.name} if written.incoming.name else {},
+        message.caller,
+        message.private_address,
+        slots={"speaker": message.incoming.name} if message.incoming.name else {},
         now=now,
         type=EntryType.USER_EXPLICIT,
         content=text,
@@ -308,79 +308,79 @@ def _save(written: Written, text: str, now: datetime) -> Entry:
     return result.entry
 
 
-def _take_out(written: Written, chosen: Sequence[Entry], now: datetime, *, reason: str = FORGOTTEN) -> list[Batch]:
+def _take_out(message: Written, rows: Sequence[Entry], now: datetime, *, reason: str = FORGOTTEN) -> list[Batch]:
     """Take memories out of use with their copies in groups; the batches, by which they are brought back."""
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    copies = entries.copies_to_expire(chosen, written.caller.may_reach)
-    own = {entry.pk: entry for entry in [*chosen, *copies]}
-    done = bulk_actions.apply_action(list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason=reason)
-    return done.batches
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    copies = entries.copies_to_expire(rows, message.caller.may_reach)
+    own = {entry.pk: entry for entry in [*rows, *copies]}
+    result = bulk_actions.apply_action(list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason=reason)
+    return result.batches
 
 
-def _forget(written: Written, argument: str, now: datetime) -> None:
+def _forget(message: Written, argument: str, now: datetime) -> None:
     if argument.lower() in _EVERYTHING:
-        Contact.objects.filter(pk=_contact(written).pk).update(asked_to_forget_at=now)
-        _answer(written, _("Shall I forget everything I know about you? Write “yes” within five minutes."), now)
+        Contact.objects.filter(pk=_contact(message).pk).update(asked_to_forget_at=now)
+        _answer(message, _("Shall I forget everything I know about you? Write “yes” within five minutes."), now)
         return
-    entry = _numbered(written, argument)
+    entry = _numbered(message, argument)
     if entry is None:
-        _answer(written, _no_such_number(argument) if argument else _("/forget 1, or /forget everything."), now)
+        _answer(message, _no_such_number(argument) if argument else _("/forget 1, or /forget everything."), now)
         return
-    taken = _take_out(written, [entry], now)
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    note(written, actor, {"forgotten": 1}, now=now)
+    undo_batches = _take_out(message, [entry], now)
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    note(message, actor, {"forgotten": 1}, now=now)
     text = _("Forgotten: %(words)s") % {"words": shown_words(entry)}
-    _answer(written, _with_way_back(written, text), now, buttons=_back(taken))
+    _answer(message, _with_way_back(message, text), now, buttons=_back(undo_batches))
 
 
-def _back(taken: Sequence[Batch]) -> tuple[Button, ...]:
-    runs = {batch.run.removeprefix(RUN) for batch in taken}
+def _back(undo_batches: Sequence[Batch]) -> tuple[Button, ...]:
+    runs = {batch.run.removeprefix(RUN) for batch in undo_batches}
     return tuple(Button(label=_("Undo"), target=f"{BACK}{run}") for run in sorted(runs)[:1])
 
 
-def is_asked_to_forget(written: Written, now: datetime) -> bool:
+def is_asked_to_forget(message: Written, now: datetime) -> bool:
     """Whether somebody was asked a moment ago whether everything is to be forgotten."""
-    contact = Contact.objects.filter(connection=written.connection, peer=written.incoming.peer).first()
+    contact = Contact.objects.filter(connection=message.connection, peer=message.incoming.peer).first()
     return bool(contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR)
 
 
-def _forget_everything(written: Written, now: datetime) -> None:
+def _forget_everything(message: Written, now: datetime) -> None:
     """Everything that is somebody's own goes out of use, and their conversation ends; an operator can bring it back."""
-    Contact.objects.filter(pk=_contact(written).pk).update(asked_to_forget_at=None, listed=[])
-    chosen = list(own_entries(written, of_groups=True).select_related("scope"))
-    taken = _take_out(written, chosen, now) if chosen else []
-    session, _resolved, _scopes = addresses.open_session(written.caller, written.private_address, now=now)
+    Contact.objects.filter(pk=_contact(message).pk).update(asked_to_forget_at=None, listed=[])
+    rows = list(own_entries(message, of_groups=True).select_related("scope"))
+    undo_batches = _take_out(message, rows, now) if rows else []
+    session, _resolution, _scopes = addresses.open_session(message.caller, message.private_address, now=now)
     conversations.reset(session, now=now)
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    note(written, actor, {"forgotten": len(chosen)}, now=now)
-    text = ngettext("%(n)d memory is forgotten.", "%(n)d memories are forgotten.", len(chosen)) % {"n": len(chosen)}
-    _answer(written, _with_way_back(written, text), now, buttons=_back(taken))
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    note(message, actor, {"forgotten": len(rows)}, now=now)
+    text = ngettext("%(n)d memory is forgotten.", "%(n)d memories are forgotten.", len(rows)) % {"n": len(rows)}
+    _answer(message, _with_way_back(message, text), now, buttons=_back(undo_batches))
 
 
-def _with_way_back(written: Written, text: str) -> str:
+def _with_way_back(message: Written, text: str) -> str:
     """A text with how to undo what it says, where there are no buttons."""
-    return text if written.platform.has_buttons else f"{text}\n{_('Not right? Write /undo.')}"
+    return text if message.platform.has_buttons else f"{text}\n{_('Not right? Write /undo.')}"
 
 
-def _export(written: Written, now: datetime) -> None:
-    rows = _in_use(written, now, of_groups=True)
-    zone = written.workspace.zone()
+def _export(message: Written, now: datetime) -> None:
+    rows = _in_use(message, now, of_groups=True)
+    zone = message.workspace.zone()
     lines = [f"# {_('What is remembered of you')}", ""]
     for entry in reversed(rows):
         day = entry.written_at.astimezone(zone).strftime("%Y-%m-%d") if entry.written_at else "?"
         lines.append(f"- {day} [{entry.get_type_display()}] {' '.join(mask(entry.content).split())}")
     text = "\n".join(lines)
-    if written.platform.has_files:
-        send(written, text, now=now, is_private=True, file_name="memory.md")
+    if message.platform.has_files:
+        send(message, text, now=now, is_private=True, file_name="memory.md")
     else:
-        _answer(written, text, now)
+        _answer(message, text, now)
 
 
-def _last_served(written: Written) -> list[Entry]:
+def _last_served(message: Written) -> list[Entry]:
     """What the last answer to somebody in this chat rested on, best first."""
-    rows = IncomingMessage.objects.filter(chat=written.row.chat, peer=written.incoming.peer, recall__isnull=False)
-    last = rows.exclude(pk=written.row.pk).order_by("-pk").first()
-    return served_for(written.caller, last) if last else []
+    rows = IncomingMessage.objects.filter(chat=message.row.chat, peer=message.incoming.peer, recall__isnull=False)
+    last = rows.exclude(pk=message.row.pk).order_by("-pk").first()
+    return served_for(message.caller, last) if last else []
 
 
 def served_for(caller: Caller, message: IncomingMessage) -> list[Entry]:
@@ -392,20 +392,20 @@ def served_for(caller: Caller, message: IncomingMessage) -> list[Entry]:
     return [there[pk] for pk in trace.served if pk in there]
 
 
-def _why(written: Written, now: datetime) -> None:
-    served = _last_served(written)
-    if not served:
-        _answer(written, _("My last answer rested on nothing I remember."), now)
+def _why(message: Written, now: datetime) -> None:
+    rows = _last_served(message)
+    if not rows:
+        _answer(message, _("My last answer rested on nothing I remember."), now)
         return
     lines = [_("My last answer could rest on:")]
-    lines += [f"• {shown_words(entry)}" for entry in served[:5]]
-    _answer(written, "\n".join(lines), now)
+    lines += [f"• {shown_words(entry)}" for entry in rows[:5]]
+    _answer(message, "\n".join(lines), now)
 
 
-def _link(written: Written, code: str, now: datetime) -> str:
+def _link(message: Written, code: str, now: datetime) -> str:
     """Make two accounts one person's: one gives a code, the other takes it. What to say of it."""
-    contact, workspace = _contact(written), written.workspace
-    if written.connection.channel.dm_scope != DmScope.PER_PEER:
+    contact, workspace = _contact(message), message.workspace
+    if message.connection.channel.dm_scope != DmScope.PER_PEER:
         return _("Whoever runs this bot keeps each account's memory apart, so there is nothing to link.")
     if not code:
         new = token_hex(5)
@@ -422,22 +422,22 @@ def _link(written: Written, code: str, now: datetime) -> str:
         return _("This code is not known, or its time is over.")
     peers = [
         Peer(other.connection.channel.platform, other.peer),
-        Peer(written.connection.channel.platform, written.incoming.peer),
+        Peer(message.connection.channel.platform, message.incoming.peer),
     ]
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     try:
         linking.link(workspace, peers, actor=actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
     linking.unite_soon()
-    note(written, actor, {"linked": 1}, now=now)
+    note(message, actor, {"linked": 1}, now=now)
     return _("Linked: your two accounts share one memory. /unlink takes that back.")
 
 
-def _unlink(written: Written, now: datetime) -> str:
+def _unlink(message: Written, now: datetime) -> str:
     """Make an account a person of its own again: what each had, and wrote since, is theirs. What to say of it."""
-    contact, workspace = _contact(written), written.workspace
-    account = Peer(written.connection.channel.platform, written.incoming.peer)
+    contact, workspace = _contact(message), message.workspace
+    account = Peer(message.connection.channel.platform, message.incoming.peer)
     identity = linking.identity_of(workspace.pk, account)
     if identity is None or not linking.is_linked(identity) or len(with_linked(workspace.pk, [account])) < 2:
         return _("This account is not linked to another.")
@@ -448,7 +448,7 @@ def _unlink(written: Written, now: datetime) -> str:
         return str(refusal)
     linking.unite_soon()
     Contact.objects.filter(pk=contact.pk).update(listed=[], link_code="", link_code_at=None)
-    note(written, actor, {"unlinked": 1}, now=now)
+    note(message, actor, {"unlinked": 1}, now=now)
     return _(
         "Unlinked: this account has a memory of its own again, within a few minutes with all it had before and what"
         " you wrote from it since."
@@ -459,7 +459,7 @@ def _digest(code: str) -> str:
     return sha256(code.encode()).hexdigest()
 
 
-def _privacy(written: Written) -> str:
+def _privacy(message: Written) -> str:
     return _(
         "I remember what you write to me and what you say about yourself, so that I can answer better. In groups I use"
         " what was said in that group. You see it with /memory, correct it with /correct, and have it forgotten with"

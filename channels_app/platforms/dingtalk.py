@@ -122,28 +122,28 @@ class DingTalk(Platform):
         param = json.dumps(content, ensure_ascii=False)
         body: dict[str, Any] = {"robotCode": _robot(account), "msgKey": kind, "msgParam": param}
         if is_for_all and not message.chat.startswith(_USER):
-            sent = _call(account, "/v1.0/robot/groupMessages/send", {**body, "openConversationId": message.chat})
-            return str(sent.get("processQueryKey", ""))
+            result = _call(account, "/v1.0/robot/groupMessages/send", {**body, "openConversationId": message.chat})
+            return str(result.get("processQueryKey", ""))
         person = message.peer or message.chat.removeprefix(_USER)
         if person.startswith(_OUTSIDE):
             raise NotDeliverable("not of the company")
-        sent = _call(account, "/v1.0/robot/oToMessages/batchSend", {**body, "userIds": [person]})
-        if person in (sent.get("flowControlledStaffIdList") or ()):
+        result = _call(account, "/v1.0/robot/oToMessages/batchSend", {**body, "userIds": [person]})
+        if person in (result.get("flowControlledStaffIdList") or ()):
             raise TryLater("rate", _BUSY_SECONDS)
-        if person in (sent.get("invalidStaffIdList") or ()):
+        if person in (result.get("invalidStaffIdList") or ()):
             raise NotDeliverable("invalidStaffId")
-        return str(sent.get("processQueryKey", ""))
+        return str(result.get("processQueryKey", ""))
 
     def pull(
         self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
     ) -> None:
-        asked = {
+        body = {
             "clientId": account["client_id"],
             "clientSecret": account["client_secret"],
             "subscriptions": [{"type": "CALLBACK", "topic": TOPIC}],
             "ua": "memplatform",
         }
-        answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", asked)
+        answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", body)
         endpoint, ticket = answer.body.get("endpoint"), answer.body.get("ticket")
         if not (isinstance(endpoint, str) and isinstance(ticket, str)):
             failure = _failure(answer)
@@ -226,14 +226,14 @@ def _robot(account: Account) -> str:
 
 def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:
     """A file that is uploaded: of the kinds a robot may send none is text, so it is packed."""
-    packed = BytesIO()
-    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         archive.writestr(ZipInfo(message.file_name), message.text, ZIP_DEFLATED)
     name = f"{PurePath(message.file_name).stem}.zip"
     answer = ask(
         f"{settings.DINGTALK_SESSION_URL}/media/upload",
         params={"access_token": _token(account), "type": "file"},
-        files={"media": (name, packed.getvalue(), "application/zip")},
+        files={"media": (name, buffer.getvalue(), "application/zip")},
     )
     media, code = answer.body.get("media_id"), answer.body.get("errcode")
     if code in _BUSY_ERRORS or answer.status == 429:

@@ -27,10 +27,10 @@ from sessions_app.reports import append_report
 _TALK = (EventKind.USER, EventKind.AMBIENT)
 
 
-def overhear(written: Written, *, now: datetime) -> None:
+def overhear(message: Written, *, now: datetime) -> None:
     """Keep what is said in a group and not to the bot: as talk around the conversation."""
-    incoming = written.incoming
-    message = SessionEvent(
+    incoming = message.incoming
+    event = SessionEvent(
         kind=EventKind.AMBIENT,
         sender_id=incoming.peer,
         content=incoming.text,
@@ -38,96 +38,96 @@ def overhear(written: Written, *, now: datetime) -> None:
         at=min(incoming.sent_at, now),
     )
     with transaction.atomic():
-        lock_unanswered(written)
-        session, _resolved, _scopes = addresses.open_session(written.caller, written.address, now=now)
-        events, _directives = append_report(written.caller, session, [message], history=None, max_tokens=None, now=now)
+        lock_unanswered(message)
+        session, _resolution, _scopes = addresses.open_session(message.caller, message.address, now=now)
+        events, _directives = append_report(message.caller, session, [event], history=None, max_tokens=None, now=now)
         ids = [event.pk for event in events]
-        IncomingMessage.objects.filter(pk=written.row.pk).update(state=MessageState.DONE, error="", events=ids)
+        IncomingMessage.objects.filter(pk=message.row.pk).update(state=MessageState.DONE, error="", events=ids)
 
 
-def follow(written: Written, *, now: datetime) -> None:
+def follow(message: Written, *, now: datetime) -> None:
     """Let memory follow a message that was changed or taken back, or a member who left or returned."""
-    match written.incoming.kind:
+    match message.incoming.kind:
         case MessageKind.EDITED:
-            _edit(written, now)
+            _edit(message, now)
         case MessageKind.RECALLED:
-            _take_back(written, now)
-        case MessageKind.LEFT if written.incoming.is_group and written.connection.retires_leavers:
-            _retire(written, now)
-        case MessageKind.JOINED if written.incoming.is_group:
+            _take_back(message, now)
+        case MessageKind.LEFT if message.incoming.is_group and message.connection.retires_leavers:
+            _retire(message, now)
+        case MessageKind.JOINED if message.incoming.is_group:
             rows = IncomingMessage.objects.filter(
-                chat=written.row.chat, peer=written.incoming.peer, kind=MessageKind.LEFT
+                chat=message.row.chat, peer=message.incoming.peer, kind=MessageKind.LEFT
             )
-            left = rows.order_by("-pk").first()
-            uids = left.body.get("batches", []) if left else []
-            for batch in Batch.objects.filter(workspace_id=written.workspace.pk, uid__in=uids):
+            departure = rows.order_by("-pk").first()
+            uids = departure.body.get("batches", []) if departure else []
+            for batch in Batch.objects.filter(workspace_id=message.workspace.pk, uid__in=uids):
                 try:
-                    undo = batches.plan_undo(batch, actor=written.caller.actor, now=now, reason="returned")
+                    undo = batches.plan_undo(batch, actor=message.caller.actor, now=now, reason="returned")
                     batches.apply_batch(undo, now=now)
                 except PlatformError:  # undone by an operator meanwhile
                     continue
 
 
-def _original(written: Written) -> IncomingMessage | None:
+def _original(message: Written) -> IncomingMessage | None:
     """The newest words of the message that is meant, from the same person."""
-    rows = IncomingMessage.objects.filter(chat=written.row.chat, message=written.incoming.message)
-    rows = rows.filter(kind__in=(MessageKind.MESSAGE, MessageKind.EDITED)).exclude(pk=written.row.pk)
-    if written.incoming.peer:
-        rows = rows.filter(peer=written.incoming.peer)
+    rows = IncomingMessage.objects.filter(chat=message.row.chat, message=message.incoming.message)
+    rows = rows.filter(kind__in=(MessageKind.MESSAGE, MessageKind.EDITED)).exclude(pk=message.row.pk)
+    if message.incoming.peer:
+        rows = rows.filter(peer=message.incoming.peer)
     return rows.filter(Q(kind=MessageKind.MESSAGE) | ~Q(events=[])).order_by("-pk").first()
 
 
-def _edit(written: Written, now: datetime) -> None:
+def _edit(message: Written, now: datetime) -> None:
     """The former words go out of memory and history, the new ones take their place."""
-    original, incoming = _original(written), written.incoming
+    original, incoming = _original(message), message.incoming
     if original is None or original.body.get("text") == incoming.text:
         return
     if original.state == MessageState.WAITING:  # nobody has read it yet
         IncomingMessage.objects.filter(pk=original.pk).update(body={**original.body, "text": incoming.text})
         return
     with transaction.atomic():
-        former = take_out(written, original, reason="edited", now=now)
-        spoken = {event.kind: event for event in former}
-        if EventKind.USER in spoken:
-            answer = spoken[EventKind.ASSISTANT].content if EventKind.ASSISTANT in spoken else ""
+        former = take_out(message, original, reason="edited", now=now)
+        event_by_kind = {event.kind: event for event in former}
+        if EventKind.USER in event_by_kind:
+            answer = event_by_kind[EventKind.ASSISTANT].content if EventKind.ASSISTANT in event_by_kind else ""
             turn = Turn(
-                address=written.address,
+                address=message.address,
                 user=incoming.text,
                 assistant=answer,
                 at=min(original.sent_at, now),
                 sender_name=incoming.name,
             )
-            result = report_turn(written.caller, turn, used=None, now=now)
+            result = report_turn(message.caller, turn, used_ids=None, now=now)
             ids = [event.pk for event in result.events]
-            IncomingMessage.objects.filter(pk=written.row.pk).update(events=ids)
-        elif EventKind.AMBIENT in spoken:
-            overhear(written, now=now)
+            IncomingMessage.objects.filter(pk=message.row.pk).update(events=ids)
+        elif EventKind.AMBIENT in event_by_kind:
+            overhear(message, now=now)
 
 
-def _take_back(written: Written, now: datetime) -> None:
-    original = _original(written)
+def _take_back(message: Written, now: datetime) -> None:
+    original = _original(message)
     if original is None:
         return
     if original.state == MessageState.WAITING:
         IncomingMessage.objects.filter(pk=original.pk).update(state=MessageState.DONE, error="recalled", body={})
         return
     with transaction.atomic():
-        take_out(written, original, reason="recalled", now=now)
+        take_out(message, original, reason="recalled", now=now)
         IncomingMessage.objects.filter(pk=original.pk).update(body={}, error="recalled")
 
 
-def take_out(written: Written, original: IncomingMessage, *, reason: str, now: datetime) -> list[SessionEvent]:
+def take_out(message: Written, original: IncomingMessage, *, reason: str, now: datetime) -> list[SessionEvent]:
     """Take a message out of memory and of what is handed out of its conversation; its messages as they were.
 
     What rests on other messages as well stays. Nothing is made of these messages any more.
     """
-    workspace, actor = written.workspace.pk, written.caller.actor
+    workspace, actor = message.workspace.pk, message.caller.actor
     events = list(SessionEvent.objects.filter(workspace_id=workspace, pk__in=original.events).select_related("session"))
     origins = [event.session.origin_of(event) for event in events]
     of_person = [origin for event, origin in zip(events, origins, strict=True) if event.kind in _TALK]
     if not of_person:
         return events
-    resting = visible_entries(written.caller).filter(LIVE).filter(origins__overlap=of_person).select_related("scope")
+    resting = visible_entries(message.caller).filter(LIVE).filter(origins__overlap=of_person).select_related("scope")
     alone = [entry for entry in resting if set(entry.origins) <= set(origins)]
     if alone:
         bulk_actions.apply_action(alone, bulk_actions.clear(), now=now, actor=actor, reason=reason)
@@ -137,21 +137,23 @@ def take_out(written: Written, original: IncomingMessage, *, reason: str, now: d
     return events
 
 
-def _retire(written: Written, now: datetime) -> None:
+def _retire(message: Written, now: datetime) -> None:
     """What somebody told a group before leaving it is out of the group's memory, until they return."""
-    resolved = addresses.resolve_address(written.caller, written.address)
+    resolution = addresses.resolve_address(message.caller, message.address)
     statements = (
-        visible_entries(written.caller).filter(LIVE).filter(scope__key=resolved.chat_scope, scope__kind=ScopeKind.CHAT)
+        visible_entries(message.caller)
+        .filter(LIVE)
+        .filter(scope__key=resolution.chat_scope, scope__kind=ScopeKind.CHAT)
     )
-    chosen = list(statements.filter(sender_id=written.incoming.peer).select_related("scope"))
-    if not chosen:
+    rows = list(statements.filter(sender_id=message.incoming.peer).select_related("scope"))
+    if not rows:
         return
     with transaction.atomic():
-        done = bulk_actions.apply_action(
-            chosen, bulk_actions.archive(), now=now, actor=written.caller.actor, reason="left"
+        result = bulk_actions.apply_action(
+            rows, bulk_actions.archive(), now=now, actor=message.caller.actor, reason="left"
         )
-        body = {**written.row.body, "batches": [str(batch.uid) for batch in done.batches]}
-        IncomingMessage.objects.filter(pk=written.row.pk).update(body=body)
+        body = {**message.row.body, "batches": [str(batch.uid) for batch in result.batches]}
+        IncomingMessage.objects.filter(pk=message.row.pk).update(body=body)
 
 
 def move_chat(chat: Chat, key: str) -> None:

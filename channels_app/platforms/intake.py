@@ -100,19 +100,19 @@ def keep(
     connection: Connection, messages: Sequence[Incoming], *, now: datetime, cursor: Mapping[str, Any] | None = None
 ) -> int:
     """Store messages, each once, with the cursor behind them; how many were new. The process that works is woken."""
-    kept = 0
+    new_count = 0
     with transaction.atomic() if cursor is not None else nullcontext():
         if messages:
             rows = [_row(cleaned(message), now) for message in messages]
             place = {"workspace": connection.workspace_id, "connection": connection.pk}
-            kept = int(postgresql.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
+            new_count = int(postgresql.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
         if cursor is not None:
             Connection.objects.filter(pk=connection.pk).update(cursor=dict(cursor))
-    if kept:
+    if new_count:
         wake()
     if connection.problem in AT_PLATFORM:
         Connection.objects.filter(pk=connection.pk).clear_problem(AT_PLATFORM)
-    return kept
+    return new_count
 
 
 def _row(message: Incoming, now: datetime) -> dict[str, Any]:
@@ -181,5 +181,5 @@ def cleaned(message: Incoming) -> Incoming:
         name: value if is_storable(value) else value.encode("utf-8", "replace").decode().replace("\0", "�")
         for name, value in words.items()
     }
-    cut: dict[str, Any] = {name: value[: _LONGER.get(name, NAME_MAX)] for name, value in storable.items()}
-    return replace(message, **cut)
+    values: dict[str, Any] = {name: value[: _LONGER.get(name, NAME_MAX)] for name, value in storable.items()}
+    return replace(message, **values)

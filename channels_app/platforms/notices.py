@@ -51,15 +51,15 @@ def actor_of(platform: str, peer: str) -> str:
     return f"person:{platform}:{peer}"
 
 
-def announce_turn(written: Written, result: TurnResult, *, now: datetime) -> None:
+def announce_turn(message: Written, result: TurnResult, *, now: datetime) -> None:
     """Tell of what a turn asked to have kept."""
-    if written.connection.notices != NoticeMode.EACH:
+    if message.connection.notices != NoticeMode.EACH:
         return
-    asked = [write.entry for write in result.written if write.is_kept_for_good and write.reason is None]
-    if not asked:
+    entries = [write.entry for write in result.written if write.is_kept_for_good and write.reason is None]
+    if not entries:
         return
     with transaction.atomic():
-        announce(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
+        announce(message.connection, message.incoming.peer, message.row.chat, entries, is_asked=True, now=now)
 
 
 def announce_new_memories(connection: Connection, *, now: datetime) -> int:
@@ -81,23 +81,23 @@ def announce_new_memories(connection: Connection, *, now: datetime) -> int:
         )  # fmt: skip
         by_peer: defaultdict[str, list[Entry]] = defaultdict(list)
         rows = list(new.exclude(sender_id="").order_by("pk"))
-        carried = (
+        carried_pks = (
             linking.was_carried(connection.workspace_id, rows) if rows else ()
         )  # was told before, in a memory that was another then
         for entry in rows:
-            if entry.pk not in carried:
+            if entry.pk not in carried_pks:
                 by_peer[entry.sender_id].append(entry)
         uids = [entry.uid for rows in by_peer.values() for entry in rows]
         before = Notice.objects.filter(connection=connection, entries__overlap=uids) if uids else Notice.objects.none()
-        announced = {uid for notice in before for uid in notice.entries}
+        announced_uids = {uid for notice in before for uid in notice.entries}
         contacts = Contact.objects.filter(connection=connection, peer__in=by_peer)
         chats = {chat.key: chat for chat in Chat.objects.filter(connection=connection, is_group=False)}
         # The direct chat of each of these people, where they wrote in one
-        written = connection.incoming.filter(peer__in=list(by_peer), chat__is_group=False).order_by("pk")
-        latest = dict(written.values_list("peer", "chat__key"))
+        incoming = connection.incoming.filter(peer__in=list(by_peer), chat__is_group=False).order_by("pk")
+        latest = dict(incoming.values_list("peer", "chat__key"))
         for contact in contacts:
             chat = chats.get(latest.get(contact.peer, contact.peer))
-            rows = [entry for entry in by_peer[contact.peer] if entry.uid not in announced]
+            rows = [entry for entry in by_peer[contact.peer] if entry.uid not in announced_uids]
             if chat is not None and rows:
                 with translation.override(contact.language or connection.workspace.language):
                     announce(connection, contact.peer, chat, rows, is_asked=False, now=now)
@@ -116,10 +116,10 @@ def announce(
         entries=[entry.uid for entry in rows],
         at=now,
     )
-    shown = list(dict.fromkeys(shown_words(entry) for entry in rows))
+    texts = list(dict.fromkeys(shown_words(entry) for entry in rows))
     head = _("Saved:") if is_asked else _("Learnt about you:")
-    more = len(shown) - _MOST
-    lines = [f"{head} {shown[0]}"] if len(shown) == 1 else [head, *(f"• {words}" for words in shown[:_MOST])]
+    more = len(texts) - _MOST
+    lines = [f"{head} {texts[0]}"] if len(texts) == 1 else [head, *(f"• {words}" for words in texts[:_MOST])]
     if more > 0:
         lines.append(ngettext("… and %(n)d more: /memory", "… and %(n)d more: /memory", more) % {"n": more})
     platform = platform_named(connection.channel.platform)
@@ -143,79 +143,77 @@ def shown_words(entry: Entry) -> str:
     return f"“{plain_words(entry)}”"
 
 
-def pressed(written: Written, *, now: datetime) -> None:
+def pressed(message: Written, *, now: datetime) -> None:
     """Do what a button stands for, for the person it was shown to and nobody else."""
-    target = written.incoming.target
+    target = message.incoming.target
     if target.startswith(UNDO):
-        undo_notice(written, target.removeprefix(UNDO), now=now)
+        undo_notice(message, target.removeprefix(UNDO), now=now)
     elif target.startswith(BACK):
-        bring_back(written, target.removeprefix(BACK), now=now)
+        bring_back(message, target.removeprefix(BACK), now=now)
 
 
-def undo_last(written: Written, *, now: datetime) -> None:
+def undo_last(message: Written, *, now: datetime) -> None:
     """Undo what was done last: bring back what was forgotten, the words before a correction, or take back what was
     kept.
     """
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    mine = Batch.objects.filter(workspace_id=written.workspace.pk, actor=actor, state=BatchState.APPLIED)
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=actor, state=BatchState.APPLIED)
     batch = mine.filter(run__startswith=RUN, reason__in=(FORGOTTEN, CORRECTED, REPLACED)).order_by("-pk").first()
-    notice = _open_notices(written).order_by("-pk").first()
+    notice = _open_notices(message).order_by("-pk").first()
     if batch is not None and (notice is None or batch.created_at > notice.at):
         if batch.reason == REPLACED:  # what was written in its place would stand beside it
-            send(written, _("There is nothing to undo."), now=now, is_private=True)
+            send(message, _("There is nothing to undo."), now=now, is_private=True)
         else:
-            bring_back(written, batch.run.removeprefix(RUN), now=now)
+            bring_back(message, batch.run.removeprefix(RUN), now=now)
     else:
-        undo_notice(written, str(notice.uid) if notice else "", now=now)
+        undo_notice(message, str(notice.uid) if notice else "", now=now)
 
 
-def _open_notices(written: Written) -> QuerySet[Notice]:
+def _open_notices(message: Written) -> QuerySet[Notice]:
     """What somebody was told of and has not taken back."""
-    return Notice.objects.filter(connection=written.connection, peer=written.incoming.peer, undone_at=None)
+    return Notice.objects.filter(connection=message.connection, peer=message.incoming.peer, undone_at=None)
 
 
-def undo_notice(written: Written, uid: str, *, now: datetime) -> None:
+def undo_notice(message: Written, uid: str, *, now: datetime) -> None:
     """Take back what a notice told of."""
     uids = []
     with suppress(ValueError):  # nobody's
         uids.append(UUID(uid))
-    notice = _open_notices(written).filter(uid__in=uids).select_for_update().first()
+    notice = _open_notices(message).filter(uid__in=uids).select_for_update().first()
     if notice is None:
-        send(written, _("There is nothing to undo."), now=now, is_private=True)
+        send(message, _("There is nothing to undo."), now=now, is_private=True)
         return
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    kept = list(visible_entries(written.caller).filter(LIVE).filter(uid__in=notice.entries).select_related("scope"))
-    if kept:
-        bulk_actions.apply_action(kept, bulk_actions.expire(), now=now, actor=actor, reason="undone in the chat")
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    rows = list(visible_entries(message.caller).filter(LIVE).filter(uid__in=notice.entries).select_related("scope"))
+    if rows:
+        bulk_actions.apply_action(rows, bulk_actions.expire(), now=now, actor=actor, reason="undone in the chat")
     Notice.objects.filter(pk=notice.pk).update(undone_at=now)
-    note(written, actor, {"undone": len(kept)}, now=now)
-    send(written, _("Undone: it is no longer remembered."), now=now, is_private=True)
+    note(message, actor, {"undone": len(rows)}, now=now)
+    send(message, _("Undone: it is no longer remembered."), now=now, is_private=True)
 
 
-def bring_back(written: Written, run: str, *, now: datetime) -> None:
+def bring_back(message: Written, run: str, *, now: datetime) -> None:
     """Bring back what somebody had forgotten; nothing but what they themselves took out."""
-    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
-    mine = Batch.objects.filter(workspace_id=written.workspace.pk, actor=actor, run=f"{RUN}{run}")
-    restored = 0
+    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=actor, run=f"{RUN}{run}")
+    count = 0
     for batch in mine.filter(state=BatchState.APPLIED).order_by("pk"):
         try:
             undo = batches.plan_undo(batch, actor=actor, now=now, reason="undone in the chat")
-            restored += sum(batches.apply_batch(undo, now=now).counts.values())
+            count += sum(batches.apply_batch(undo, now=now).counts.values())
         except PlatformError:  # undone already
             continue
-    note(written, actor, {"restored": restored}, now=now)
-    send(
-        written, _("It is remembered again.") if restored else _("There is nothing to undo."), now=now, is_private=True
-    )
+    note(message, actor, {"restored": count}, now=now)
+    send(message, _("It is remembered again.") if count else _("There is nothing to undo."), now=now, is_private=True)
 
 
-def note(written: Written, actor: str, details: dict[str, object], *, now: datetime) -> None:
+def note(message: Written, actor: str, details: dict[str, object], *, now: datetime) -> None:
     """Write down in the audit log what a person did to their memory; no words of it."""
     AuditRecord.note(
         AuditEvent.OWN_MEMORY,
         actor=actor,
         at=now,
-        workspace_id=written.workspace.pk,
-        about=str(written.connection),
+        workspace_id=message.workspace.pk,
+        about=str(message.connection),
         details=details,
     )

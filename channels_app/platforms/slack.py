@@ -215,10 +215,10 @@ def _take(socket: ClientConnection, raw: str | bytes, account: Account, keep: Ke
 
 def _check_owner(app: str, teams: Iterable[str], account: Account) -> None:
     """Raises NotGenuine for what another app or another workspace was meant to have, NotReadable for nobody's."""
-    named = {team for team in teams if team}
-    if not named:
+    team_ids = {team for team in teams if team}
+    if not team_ids:
         raise NotReadable
-    if account.channel.partition("-")[0] not in named or (account.app and app != account.app):
+    if account.channel.partition("-")[0] not in team_ids or (account.app and app != account.app):
         raise NotGenuine
 
 
@@ -322,8 +322,8 @@ def plain(text: str, bot: str) -> tuple[str, bool]:
             return label or f"@{target.partition('^')[0]}"
         return f"{mark}{label or target}" if mark else label or target
 
-    shown = _REFERENCE.sub(words, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return " ".join(shown.split(" ")).strip(), is_named
+    plain_text = _REFERENCE.sub(words, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return " ".join(plain_text.split(" ")).strip(), is_named
 
 
 def _commanded(form: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:
@@ -353,25 +353,25 @@ def _pressed(body: Mapping[str, Any], account: Account, now: datetime) -> list[I
     user, channel, container, actions = (body.get(name) for name in ("user", "channel", "container", "actions"))
     if body.get("type") != "block_actions" or not isinstance(actions, list):
         return []
-    pressed = next((action for action in actions if isinstance(action, dict) and action.get("value")), None)
-    if pressed is None:
+    button = next((action for action in actions if isinstance(action, dict) and action.get("value")), None)
+    if button is None:
         return []
     if not isinstance(user, dict) or not isinstance(channel, dict):
         raise NotReadable
-    chat, at = _text(channel, "id"), _time(_text(pressed, "action_ts"))
+    chat, at = _text(channel, "id"), _time(_text(button, "action_ts"))
     if not chat or not _text(user, "id"):
         raise NotReadable
     team = body.get("team")
     _check_owner(_text(body, "api_app_id"), [_text(team, "id") if isinstance(team, dict) else ""], account)
     return [
         Incoming(
-            key=f"button:{_text(body, 'trigger_id') or _text(pressed, 'action_ts')}",
+            key=f"button:{_text(body, 'trigger_id') or _text(button, 'action_ts')}",
             kind=MessageKind.BUTTON,
             chat=chat,
             is_group=not chat.startswith("D"),
             peer=_text(user, "id"),
             message=_text(container, "message_ts") if isinstance(container, dict) else "",
-            target=_text(pressed, "value"),
+            target=_text(button, "value"),
             sent_at=at or now,
         )
     ]
@@ -412,8 +412,8 @@ def _sent(client: WebClient, message: Outgoing) -> str:
         more["blocks"] = [section, {"type": "actions", "elements": buttons}]
     if message.peer:
         more.pop("unfurl_links")
-        shown = client.chat_postEphemeral(channel=message.chat, user=message.peer, thread_ts=thread, **more)
-        return str(shown.get("message_ts") or "")
+        response = client.chat_postEphemeral(channel=message.chat, user=message.peer, thread_ts=thread, **more)
+        return str(response.get("message_ts") or "")
     if message.key:
         more["client_msg_id"] = message.key  # the same again is not sent twice
     try:

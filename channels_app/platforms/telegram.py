@@ -89,8 +89,8 @@ class Telegram(Platform):
         return Introduced(account=user.username or str(user.id), name=user.username or "", id=str(user.id))
 
     def receive(self, call: Call, account: Account) -> Received:
-        shown = call.headers.get("x-telegram-bot-api-secret-token", "")
-        if not hmac.compare_digest(shown.encode(), account["webhook_secret"].encode()) or not shown:
+        call_secret = call.headers.get("x-telegram-bot-api-secret-token", "")
+        if not hmac.compare_digest(call_secret.encode(), account["webhook_secret"].encode()) or not call_secret:
             raise NotGenuine
         try:
             update = json.loads(call.body)
@@ -114,13 +114,13 @@ class Telegram(Platform):
             more["reply_parameters"] = ReplyParameters(int(message.reply_to), allow_sending_without_reply=True)
         if message.file_name:
             content = message.text.encode()
-            sent = _ask(lambda bot: bot.send_document(chat, content, filename=message.file_name, **more), account)
-            return str(sent.message_id)
+            result = _ask(lambda bot: bot.send_document(chat, content, filename=message.file_name, **more), account)
+            return str(result.message_id)
         if message.buttons:
             row = [InlineKeyboardButton(button.label, callback_data=button.target) for button in message.buttons]
             more["reply_markup"] = InlineKeyboardMarkup([row])
-        sent = _ask(lambda bot: bot.send_message(chat, message.text, **more), account)
-        return str(sent.message_id)
+        result = _ask(lambda bot: bot.send_message(chat, message.text, **more), account)
+        return str(result.message_id)
 
     def show_typing(self, chat: str, account: Account) -> None:
         _ask(lambda bot: bot.send_chat_action(chat, "typing"), account)
@@ -175,8 +175,8 @@ def read(body: Any, account: Account) -> list[Incoming]:
                 **_sender(change.new_chat_member.user),
             )
         ]  # fmt: skip
-    written = update.message or update.edited_message
-    return _of_message(written, key, account, is_edit=update.edited_message is not None) if written else []
+    message = update.message or update.edited_message
+    return _of_message(message, key, account, is_edit=update.edited_message is not None) if message else []
 
 
 _THERE = ("member", "administrator", "creator", "owner", "restricted")
@@ -195,12 +195,12 @@ def _of_message(message: Message, key: str, account: Account, *, is_edit: bool) 
     }
     if message.migrate_to_chat_id:
         return [Incoming(key=key, kind=MessageKind.MOVED, target=str(message.migrate_to_chat_id), **place)]
-    changed = [(MessageKind.JOINED, user) for user in message.new_chat_members]
-    changed += [(MessageKind.LEFT, message.left_chat_member)] if message.left_chat_member else []
-    if changed:
+    member_changes = [(MessageKind.JOINED, user) for user in message.new_chat_members]
+    member_changes += [(MessageKind.LEFT, message.left_chat_member)] if message.left_chat_member else []
+    if member_changes:
         return [
             Incoming(key=f"{key}:{member.id}", kind=kind, **place, **_sender(member))
-            for kind, member in changed
+            for kind, member in member_changes
             if not member.is_bot
         ]
     # Anonymous administrators and channels are nobody whose memory it could become

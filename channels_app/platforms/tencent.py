@@ -40,13 +40,13 @@ def signature(*parts: str) -> str:
     return hashlib.sha1("".join(sorted(parts)).encode(), usedforsecurity=False).hexdigest()
 
 
-def verify(call: Call, token: str, *, shown: str, encrypted: str = "") -> None:
+def verify(call: Call, token: str, *, parameter: str, encrypted: str = "") -> None:
     """Raises NotGenuine, unless the parameter of this name signs the call, and did so a moment ago."""
     query = call.query
     timestamp, nonce = query.get("timestamp", ""), query.get("nonce", "")
-    parts = [token, timestamp, nonce, *([encrypted] if shown == "msg_signature" else [])]
+    parts = [token, timestamp, nonce, *([encrypted] if parameter == "msg_signature" else [])]
     try:
-        is_genuine = hmac.compare_digest(signature(*parts).encode(), query.get(shown, "").encode())
+        is_genuine = hmac.compare_digest(signature(*parts).encode(), query.get(parameter, "").encode())
     except UnicodeEncodeError:
         raise NotGenuine from None
     if not token or not is_genuine or not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) < 12):
@@ -91,13 +91,13 @@ def encrypt(letters: str, text: bytes, receiver: str) -> str:
 
 def parts(text: str, most: int) -> list[str]:
     """A text in parts of at most so many bytes: cut behind a line where there is one."""
-    cut = []
+    pieces = []
     while len(text.encode()) > most:
         part = text.encode()[:most].decode(errors="ignore")
         part = part[: part.rfind("\n") + 1 or len(part)]
-        cut.append(part)
+        pieces.append(part)
         text = text[len(part) :]
-    return [*cut, text]
+    return [*pieces, text]
 
 
 def read_xml(raw: bytes) -> dict[str, str]:
@@ -138,8 +138,8 @@ def messages_of(body: dict[str, str]) -> list[Incoming]:
             "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"),
             "file": ("Title",),
         }.get(kind, ())  # fmt: skip
-        said = (body.get(name, "").strip() for name in captions)
-        text = " ".join(filter(None, [_PLACEHOLDERS.get(kind, ""), *said]))
+        descriptions = (body.get(name, "").strip() for name in captions)
+        text = " ".join(filter(None, [_PLACEHOLDERS.get(kind, ""), *descriptions]))
     sequence = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
     message = Incoming(key=f"message:{number}", message=number, text=text, sequence=sequence, **more)
     return [message] if text else []

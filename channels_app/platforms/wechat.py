@@ -96,7 +96,7 @@ class WeChat(Platform):
 
     def receive(self, call: Call, account: Account) -> Received:
         if call.method == "GET":
-            tencent.verify(call, account["token"], shown="signature")
+            tencent.verify(call, account["token"], parameter="signature")
             return Received(answer=call.query.get("echostr", ""), content_type="text/plain")
         messages = tencent.messages_of(_opened(call, account))
         if self.is_answered_in_call(account):
@@ -107,9 +107,9 @@ class WeChat(Platform):
         return bool(account["in_call"])
 
     def reply(self, text: str, call: Call, account: Account) -> Received:
-        asked, now = _opened(call, account), str(int(call.now.timestamp()))
+        body, now = _opened(call, account), str(int(call.now.timestamp()))
         answer = {
-            "ToUserName": asked["FromUserName"], "FromUserName": asked.get("ToUserName", ""), "CreateTime": now,
+            "ToUserName": body["FromUserName"], "FromUserName": body.get("ToUserName", ""), "CreateTime": now,
             "MsgType": "text", "Content": text,
         }  # fmt: skip
         if account["aes_key"]:
@@ -133,15 +133,15 @@ class WeChat(Platform):
 
 
 def _login(account: Account) -> tencent.Login:
-    given = {"grant_type": "client_credential", "appid": account["app_id"], "secret": account["app_secret"]}
-    return tencent.Login("wechat", settings.WECHAT_API_URL, "POST", "/cgi-bin/stable_token", given, CODES)
+    parameters = {"grant_type": "client_credential", "appid": account["app_id"], "secret": account["app_secret"]}
+    return tencent.Login("wechat", settings.WECHAT_API_URL, "POST", "/cgi-bin/stable_token", parameters, CODES)
 
 
 def _opened(call: Call, account: Account) -> dict[str, str]:
     """The elements of a genuine call. Raises NotGenuine, NotReadable."""
     if not account["aes_key"]:
-        tencent.verify(call, account["token"], shown="signature")
+        tencent.verify(call, account["token"], parameter="signature")
         return tencent.read_xml(call.body)
     encrypted = tencent.read_xml(call.body).get("Encrypt", "")
-    tencent.verify(call, account["token"], shown="msg_signature", encrypted=encrypted)
+    tencent.verify(call, account["token"], parameter="msg_signature", encrypted=encrypted)
     return tencent.read_xml(tencent.decrypt(account["aes_key"], encrypted, account["app_id"]))

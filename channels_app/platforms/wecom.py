@@ -177,10 +177,10 @@ class WeCom(Platform):
             body |= {"msgtype": "file", "file": {"media_id": media.get("media_id")}}
         else:
             body |= {"msgtype": "text", "text": {"content": message.text}}
-        sent = login.ask("/cgi-bin/message/send", json=body)
-        if sent.get("invaliduser"):  # of the one it is for
+        result = login.ask("/cgi-bin/message/send", json=body)
+        if result.get("invaliduser"):  # of the one it is for
             raise NotDeliverable("not a user of this app")
-        return str(sent.get("msgid") or "")
+        return str(result.get("msgid") or "")
 
     def ask_name(self, peer: str, account: Account) -> str:
         if not account["corp_id"]:
@@ -189,13 +189,13 @@ class WeCom(Platform):
 
 
 def _login(account: Account) -> tencent.Login:
-    given = {"corpid": account["corp_id"], "corpsecret": account["secret"]}
-    return tencent.Login("wecom", settings.WECOM_API_URL, "GET", "/cgi-bin/gettoken", given, CODES)
+    parameters = {"corpid": account["corp_id"], "corpsecret": account["secret"]}
+    return tencent.Login("wecom", settings.WECOM_API_URL, "GET", "/cgi-bin/gettoken", parameters, CODES)
 
 
 def _opened(call: Call, account: Account, encrypted: str) -> bytes:
     """What a genuine call holds; a smart bot's is meant for nobody by name. Raises NotGenuine."""
-    tencent.verify(call, account["token"], shown="msg_signature", encrypted=encrypted)
+    tencent.verify(call, account["token"], parameter="msg_signature", encrypted=encrypted)
     return tencent.decrypt(account["aes_key"], encrypted, account["corp_id"])
 
 

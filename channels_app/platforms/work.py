@@ -139,8 +139,8 @@ class _Work:
         message = Outgoing.read(self._chat.key, str(row.uid), row.body)
         now = self._clock()
         try:
-            sent = self._platform.send(message, account)
-            self._settle(row, state=MessageState.DONE, message=sent, sent_at=self._clock(), error="")
+            message_id = self._platform.send(message, account)
+            self._settle(row, state=MessageState.DONE, message=message_id, sent_at=self._clock(), error="")
             Connection.objects.filter(pk=self._connection.pk).clear_problem(AT_PLATFORM)
         except OnlyInCall:
             self._settle(row, state=MessageState.HELD)
@@ -174,59 +174,59 @@ class _Work:
         if row is None:
             return False
         row.chat, row.connection = self._chat, self._connection
-        stored = answering.read_stored(row)
-        incoming = self._with_name(stored.incoming, account)
-        sent = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.DONE, message=incoming.reply_to)
-        written = replace(
-            stored,
-            incoming=replace(incoming, is_for_bot=incoming.is_for_bot or bool(incoming.reply_to and sent.exists())),
+        stored_message = answering.read_stored(row)
+        incoming = self._with_name(stored_message.incoming, account)
+        answers = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.DONE, message=incoming.reply_to)
+        message = replace(
+            stored_message,
+            incoming=replace(incoming, is_for_bot=incoming.is_for_bot or bool(incoming.reply_to and answers.exists())),
         )
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
-            with translation.override(written.language):
-                self._handle(written, account)
+            with translation.override(message.language):
+                self._handle(message, account)
         except NoAnswer as failure:
             if not failure.is_final and row.attempts + 1 < conf.CHANNEL_ATTEMPTS:
                 IncomingMessage.objects.filter(pk=row.pk).update(error=str(failure)[:200])
                 raise
-            self._give_up(written, failure)
+            self._give_up(message, failure)
         except SessionBusy:
             raise TryLater("busy", 1.0) from None
         except PlatformError as refusal:  # what it says cannot be taken; the next may
             log.warning("channel.message_refused", message=str(row.uid), reason=type(refusal).__name__)
-            self._done(written, state=MessageState.FAILED, error=type(refusal).__name__)
+            self._done(message, state=MessageState.FAILED, error=type(refusal).__name__)
         return True
 
-    def _handle(self, written: Written, account: Account) -> None:
+    def _handle(self, message: Written, account: Account) -> None:
         """Do what a message asks for. Raises AlreadyAnswered, NoAnswer, TryLater, PlatformError."""
-        incoming, now = written.incoming, self._clock()
+        incoming, now = message.incoming, self._clock()
         match incoming.kind:
             case MessageKind.BUTTON:
                 with transaction.atomic():
-                    answering.lock_unanswered(written)
-                    notices.pressed(written, now=now)
-                    self._done(written)
+                    answering.lock_unanswered(message)
+                    notices.pressed(message, now=now)
+                    self._done(message)
             case MessageKind.MOVED:
                 following.move_chat(self._chat, incoming.target)
-                self._done(written)
+                self._done(message)
             case MessageKind.EDITED | MessageKind.RECALLED | MessageKind.JOINED | MessageKind.LEFT:
-                following.follow(written, now=now)
-                self._done(written)
+                following.follow(message, now=now)
+                self._done(message)
             case _ if not incoming.peer:
-                self._done(written, error="nobody")
-            case _ if self._connection.has_commands and (command := commands.asked(written, now)):
+                self._done(message, error="nobody")
+            case _ if self._connection.has_commands and (command := commands.asked(message, now)):
                 with transaction.atomic():
-                    answering.lock_unanswered(written)
-                    commands.carry_out(written, command, now=now)
-                    self._done(written)
+                    answering.lock_unanswered(message)
+                    commands.carry_out(message, command, now=now)
+                    self._done(message)
             case _ if not incoming.is_for_bot:
-                following.overhear(written, now=now)
+                following.overhear(message, now=now)
             case _:
                 with suppress(PlatformFailure):  # nobody waits for it
                     self._platform.show_typing(self._chat.key, account)
-                result = answering.answer(written, self._clock)
+                result = answering.answer(message, self._clock)
                 if result is not None:
-                    notices.announce_turn(written, result, now=self._clock())
+                    notices.announce_turn(message, result, now=self._clock())
 
     def _with_name(self, incoming: Incoming, account: Account) -> Incoming:
         """A message with the name of who wrote it, where the platform says that elsewhere."""
@@ -238,24 +238,24 @@ class _Work:
             return incoming
         if not name:
             return incoming
-        named = cleaned(replace(incoming, name=name))
+        named_incoming = cleaned(replace(incoming, name=name))
         contact = Contact.objects.filter(connection=self._connection, peer=incoming.peer)
-        contact.exclude(name=named.name).update(name=named.name)
-        return named
+        contact.exclude(name=named_incoming.name).update(name=named_incoming.name)
+        return named_incoming
 
-    def _give_up(self, written: Written, failure: NoAnswer) -> None:
+    def _give_up(self, message: Written, failure: NoAnswer) -> None:
         """Keep what was written without an answer, and say that there is none."""
         now = self._clock()
         self._note(failure.problem)
-        with translation.override(written.language), transaction.atomic():
-            result = answering.store_turn(written, "", recall=None, now=now)
-            self._done(written, state=MessageState.FAILED, error=str(failure)[:200])
-            answering.send(written, commands.no_answer(), now=now)
-            notices.announce_turn(written, result, now=now)
+        with translation.override(message.language), transaction.atomic():
+            result = answering.store_turn(message, "", recall=None, now=now)
+            self._done(message, state=MessageState.FAILED, error=str(failure)[:200])
+            answering.send(message, commands.no_answer(), now=now)
+            notices.announce_turn(message, result, now=now)
 
-    def _done(self, written: Written, **columns: object) -> None:
+    def _done(self, message: Written, **columns: object) -> None:
         columns = {"state": MessageState.DONE, "error": "", **columns}
-        IncomingMessage.objects.filter(pk=written.row.pk).update(**columns)
+        IncomingMessage.objects.filter(pk=message.row.pk).update(**columns)
 
     def _note(self, problem: ConnectionProblem) -> None:
         rows = Connection.objects.filter(pk=self._connection.pk).exclude(problem=problem)

@@ -48,7 +48,7 @@ def _written(event: Event, header: Event, account: Account) -> Iterable[Incoming
         is_bot = (mention.get("id") or {}).get("open_id") == account.id if account.id else False
         is_named = is_named or is_bot
         names[mention["key"]] = "" if is_bot else f"@{mention.get('name', '')}"
-    text = _MENTION.sub(lambda found: names.get(found[0], found[0]), text).strip()
+    text = _MENTION.sub(lambda match: names.get(match[0], match[0]), text).strip()
     if not text:
         return
     parent, thread = message.get("parent_id") or "", message.get("thread_id") or ""
@@ -141,8 +141,8 @@ def _words(node: Mapping[str, Any]) -> str:
     """The words of a part of a post; of what is no text a placeholder."""
     match node["tag"]:
         case "at":
-            shown = str(node.get("user_id", ""))
-            return shown if _MENTION.fullmatch(shown) else f"@{node.get('user_name', '')}"
+            user_id = str(node.get("user_id", ""))
+            return user_id if _MENTION.fullmatch(user_id) else f"@{node.get('user_name', '')}"
         case "img":
             return _PLACEHOLDERS["image"]
         case "media":

@@ -95,9 +95,9 @@ class Lark(Platform):
     def receive(self, call: Call, account: Account) -> Received:
         body = _opened(call, account)
         header = body.get("header")
-        shown = header.get("token") if isinstance(header, dict) else body.get("token")
+        call_token = header.get("token") if isinstance(header, dict) else body.get("token")
         if token := account["verification_token"]:
-            if not isinstance(shown, str) or not hmac.compare_digest(shown.encode(), token.encode()):
+            if not isinstance(call_token, str) or not hmac.compare_digest(call_token.encode(), token.encode()):
                 raise NotGenuine
         elif not account["encrypt_key"]:
             raise NotGenuine
@@ -113,8 +113,8 @@ class Lark(Platform):
         if message.file_name:
             file = {"file": (message.file_name, message.text.encode(), "application/octet-stream")}
             form = {"file_type": "stream", "file_name": message.file_name}
-            uploaded = ask(account, "/im/v1/files", data=form, files=file)["data"]
-            kind, content = "file", {"file_key": uploaded["file_key"]}
+            upload = ask(account, "/im/v1/files", data=form, files=file)["data"]
+            kind, content = "file", {"file_key": upload["file_key"]}
         elif message.buttons:
             # A message with buttons; what one stands for comes back as its value
             buttons = [
@@ -136,11 +136,11 @@ class Lark(Platform):
         answers = message.reply_to or (message.token if message.thread else "")
         if answers and not message.peer:
             body["reply_in_thread"] = bool(message.thread)
-            sent = ask(account, f"/im/v1/messages/{answers}/reply", body)
+            result = ask(account, f"/im/v1/messages/{answers}/reply", body)
         else:
             to, receiver = ("open_id", message.peer) if message.peer else ("chat_id", message.chat)
-            sent = ask(account, "/im/v1/messages", {"receive_id": receiver, **body}, params={"receive_id_type": to})
-        return str(sent["data"]["message_id"])
+            result = ask(account, "/im/v1/messages", {"receive_id": receiver, **body}, params={"receive_id_type": to})
+        return str(result["data"]["message_id"])
 
     def ask_name(self, peer: str, account: Account) -> str:
         path = f"/contact/v3/users/{quote(peer, safe='')}"
