@@ -64,9 +64,9 @@ def resolve_address(caller: Caller, address: Address) -> Resolution:
     return resolve_in_channel(caller, address, channel, direct_chat, partial(_person_of, caller, channel, peer))
 
 
-def _person_of(caller: Caller, channel: Channel | None, asked: str, address: Address) -> str:
+def _person_of(caller: Caller, channel: Channel | None, peer: str, address: Address) -> str:
     """The linked person of an address; of the peer that was asked for with the channel, it was read already."""
-    if channel is not None and asked and address.peer == asked:
+    if channel is not None and peer and address.peer == peer:
         return getattr(channel, "person", None) or ""
     return peers.person_of(caller.workspace_id, address)
 
@@ -76,10 +76,10 @@ def resolve_in_channel(
 ) -> Resolution:
     """The same in a channel that was looked up; `direct_chat` finds with whom a chat is, `person_of` who that is."""
     rules = channel.rules() if channel else default_rules()
-    resolved = resolve_with_peer(caller, address, rules, direct_chat, person_of)
+    resolution = resolve_with_peer(caller, address, rules, direct_chat, person_of)
     if channel is None:
-        return replace(resolved, transcripts=conf.TRANSCRIPTS)
-    return replace(resolved, path_mode=channel.path_mode, transcripts=channel.wants_transcripts(), has_channel=True)
+        return replace(resolution, transcripts=conf.TRANSCRIPTS)
+    return replace(resolution, path_mode=channel.path_mode, transcripts=channel.wants_transcripts(), has_channel=True)
 
 
 def resolve_with_peer(
@@ -94,34 +94,34 @@ def resolve_with_peer(
         # a chat may be called by the key of its session
         chat, peer = direct_chat(address.platform, address.account, key, address.chat)
         if peer:
-            resolved = _resolve_person(replace(address, chat=chat or address.chat, peer=peer), rules, person_of)
-            if caller.may_reach(resolved.user_scope or ""):
-                return resolved
+            resolution = _resolve_person(replace(address, chat=chat or address.chat, peer=peer), rules, person_of)
+            if caller.may_reach(resolution.user_scope or ""):
+                return resolution
     return _resolve_person(address, rules, person_of)
 
 
 def _resolve_person(address: Address, rules: ChannelRules, person_of: PersonOf) -> Resolution:
     """What an address means; where memory is a person's, that of whom the peer is linked to (E1)."""
-    resolved = resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
-    if not resolved.is_of_person or not (person := person_of(resolved.address)):
-        return resolved
-    return resolve(replace(resolved.address, person=person), rules, default_dm_scope=conf.DM_SCOPE)
+    resolution = resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
+    if not resolution.is_of_person or not (person := person_of(resolution.address)):
+        return resolution
+    return resolve(replace(resolution.address, person=person), rules, default_dm_scope=conf.DM_SCOPE)
 
 
-def check_database_answers(resolved: Resolution) -> None:
+def check_database_answers(resolution: Resolution) -> None:
     """Raises LeaveToFiles where a channel is answered from its files: asked with every call, so that a change needs no
     restart (A4, D9).
     """
-    if resolved.path_mode == PathMode.LEGACY_ONLY:
+    if resolution.path_mode == PathMode.LEGACY_ONLY:
         raise LeaveToFiles(FILES)
 
 
-def check_database_takes(caller: Caller, resolved: Resolution) -> None:
+def check_database_takes(caller: Caller, resolution: Resolution) -> None:
     """The same of what is to be stored, and where earlier calls of the channel still wait in the journal: it goes
     behind them.
     """
-    check_database_answers(resolved)
-    if journal.is_pending(Stream(caller.workspace_id, resolved.address.platform, resolved.address.account)):
+    check_database_answers(resolution)
+    if journal.is_pending(Stream(caller.workspace_id, resolution.address.platform, resolution.address.account)):
         raise LeaveToFiles(DATABASE)
 
 
@@ -133,68 +133,68 @@ def open_session(
     `check` may refuse what the address means before anything is locked or written. Raises InvalidAddress,
     ScopeNotFound, SessionBusy.
     """
-    resolved = resolve_address(caller, address)
-    check_reach(caller, resolved)  # before the lock: others must not learn that somebody speaks
+    resolution = resolve_address(caller, address)
+    check_reach(caller, resolution)  # before the lock: others must not learn that somebody speaks
     if check is not None:
-        check(resolved)
-    place = (resolved.session_platform, resolved.session_account, resolved.session_key)
+        check(resolution)
+    place = (resolution.session_platform, resolution.session_account, resolution.session_key)
     existing = conversations.acquire_lock(caller.workspace_id, *place)
-    scopes = scopes_to_write(caller, resolved, session=existing)
-    if not resolved.has_channel:
-        ensure_channel(caller.workspace_id, resolved.address)
-    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, existing=existing, now=now)
-    return session, resolved, scopes
+    scopes = scopes_to_write(caller, resolution, session=existing)
+    if not resolution.has_channel:
+        ensure_channel(caller.workspace_id, resolution.address)
+    session = conversations.get_or_create(caller.workspace_id, resolution, scopes, existing=existing, now=now)
+    return session, resolution, scopes
 
 
-def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
+def visible_session(caller: Caller, resolution: Resolution) -> Session | None:
     """The session of an address, as far as the caller may see it; never that of a chat with somebody else."""
-    place = {"platform": resolved.session_platform, "account": resolved.session_account}
-    session = visible_sessions(caller).filter(**place, key=resolved.session_key).first()
-    return session if session and conversations.matches(session, resolved) else None
+    place = {"platform": resolution.session_platform, "account": resolution.session_account}
+    session = visible_sessions(caller).filter(**place, key=resolution.session_key).first()
+    return session if session and conversations.matches(session, resolution) else None
 
 
-def scopes_to_write(caller: Caller, resolved: Resolution, *, session: Session | None = None) -> dict[str, Scope]:
+def scopes_to_write(caller: Caller, resolution: Resolution, *, session: Session | None = None) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, created where needed.
 
     What came with its session is not looked up again. Raises ScopeNotFound when the caller does not reach one of them.
     """
-    check_reach(caller, resolved)
-    keys = [key for key in (resolved.user_scope, resolved.chat_scope) if key]
+    check_reach(caller, resolution)
+    keys = [key for key in (resolution.user_scope, resolution.chat_scope) if key]
     scopes = {scope.key: scope for scope in (session.user_scope, session.chat_scope) if scope} if session else {}
     if missing := [key for key in keys if key not in scopes]:
         others = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=missing)
         scopes |= {scope.key: scope for scope in others}
-    return {key: scopes.get(key) or scope_to_write(caller, resolved, key) for key in keys}
+    return {key: scopes.get(key) or scope_to_write(caller, resolution, key) for key in keys}
 
 
-def check_reach(caller: Caller, resolved: Resolution) -> None:
+def check_reach(caller: Caller, resolution: Resolution) -> None:
     """Raises ScopeNotFound when the caller does not reach every scope a message of this address is written to."""
-    if not all(caller.may_reach(scope) for scope in (resolved.user_scope, resolved.chat_scope) if scope):
+    if not all(caller.may_reach(scope) for scope in (resolution.user_scope, resolution.chat_scope) if scope):
         raise ScopeNotFound
 
 
-def scope_to_write(caller: Caller, resolved: Resolution, scope_key: str) -> Scope:
+def scope_to_write(caller: Caller, resolution: Resolution, scope_key: str) -> Scope:
     """One scope of an address, created where needed. Raises ScopeNotFound when the caller does not reach it."""
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
-    kind = ScopeKind.CHAT if scope_key == resolved.chat_scope else ScopeKind.USER
+    kind = ScopeKind.CHAT if scope_key == resolution.chat_scope else ScopeKind.USER
     return Scope.objects.begin(caller.workspace_id, scope_key, kind)
 
 
-def keys_to_recall(caller: Caller, resolved: Resolution) -> list[str]:
+def keys_to_recall(caller: Caller, resolution: Resolution) -> list[str]:
     """The keys of the scopes an address recalls from that the caller reaches, whether or not the scopes exist.
 
     Raises ScopeNotFound when it reaches none.
     """
-    reached = [ref.key for ref in resolved.recall if caller.may_reach(ref.key)]
-    if not reached:
+    keys = [ref.key for ref in resolution.recall if caller.may_reach(ref.key)]
+    if not keys:
         raise ScopeNotFound
-    return reached
+    return keys
 
 
 def recall_query(
     caller: Caller,
-    resolved: Resolution,
+    resolution: Resolution,
     *,
     message: str,
     limit: int | None = None,
@@ -210,24 +210,24 @@ def recall_query(
     channel says, else the default. `options` are further fields of Query. Raises ScopeNotFound when the caller reaches
     none of the scopes.
     """
-    keys = keys_to_recall(caller, resolved)
+    keys = keys_to_recall(caller, resolution)
     is_pending = sync_before_search(caller, keys, now=now)
     opening = read_opening(caller.workspace_id, keys, message=message, now=now)
-    there = [ref for ref in resolved.recall if ref.key in opening.scopes]
+    there = [ref for ref in resolution.recall if ref.key in opening.scopes]
     return Query(
         workspace_id=caller.workspace_id,
         bot_id=caller.bot_id,
         language=caller.language,
-        session_key=resolved.session_key,
+        session_key=resolution.session_key,
         scope_keys=keys,
-        asker=resolved.address.speaker,
+        asker=resolution.address.speaker,
         places=[SearchScope(opening.scopes[ref.key], ref) for ref in there],
         opening=opening,
         is_index_pending=is_pending,
         message=message,
         limit=limit or (0 if options.get("as_of") else opening.most_recalls),
-        need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
-        **choose_serve(serve, rule=resolved.rules.serve, default=default_serve),
+        need=NeedMode.OFF if resolution.rules.need == NeedMode.OFF else need,
+        **choose_serve(serve, rule=resolution.rules.serve, default=default_serve),
         **options,
     )
 
@@ -279,8 +279,8 @@ def find_channel(
     if channel := channel_with_person(workspace_id, platform, account, peer):
         return platform, channel
     places = set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", "account"))
-    allowed = {platform} if platform not in PLATFORMS and _has_scopes(workspace_id, platform) else set()
-    name = platform_among(places, platform, account, allowed=allowed, may_be_new=may_be_new, inside=inside)
+    names = {platform} if platform not in PLATFORMS and _has_scopes(workspace_id, platform) else set()
+    name = platform_among(places, platform, account, allowed=names, may_be_new=may_be_new, inside=inside)
     return name, channel_with_person(workspace_id, name, account, peer) if (name, account) in places else None
 
 
@@ -337,16 +337,16 @@ def set_rules(
             channel, is_new = Channel.objects.get_or_create(**where, defaults=dict(rules))
             if is_new:
                 return channel, True
-        locked = Channel.objects.select_for_update().filter(**where).first()
-        if locked is None or expected_version not in (None, locked.version):
+        row = Channel.objects.select_for_update().filter(**where).first()
+        if row is None or expected_version not in (None, row.version):
             raise VersionConflict(_("The channel was changed since you read it."))
         for name, value in rules.items():
-            setattr(locked, name, value)
+            setattr(row, name, value)
         if rules:
-            locked.save(update_fields=list(rules))
-            locked.refresh_from_db(fields=["version"])
+            row.save(update_fields=list(rules))
+            row.refresh_from_db(fields=["version"])
             transaction.on_commit(partial(cards.forget_channels, workspace_id))
-    return locked, False
+    return row, False
 
 
 def check_scope_key(workspace_id: int, scope_key: str) -> None:
@@ -354,8 +354,8 @@ def check_scope_key(workspace_id: int, scope_key: str) -> None:
     name = platform_of_key(scope_key)
     if not name or name in PLATFORMS or _has_scopes(workspace_id, name):
         return
-    allowed = set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", flat=True).distinct())
-    if _platform_name(name, allowed, field="scope") != name:
+    names = set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", flat=True).distinct())
+    if _platform_name(name, names, field="scope") != name:
         raise InvalidAddress(_("Names of platforms are written in small letters."), field="scope")
 
 
@@ -364,15 +364,15 @@ def normalized(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_new: bool = False) -> str:
+def _platform_name(name: str, names: Collection[str], *, field: str, may_be_new: bool = False) -> str:
     """The name of a platform that exists, or of a new one as it is written.
 
     Raises InvalidAddress where it is neither, with the name that was probably meant.
     """
-    plain = name if name in allowed else normalized(name)
-    if plain in PLATFORMS or plain in allowed:
+    plain = name if name in names else normalized(name)
+    if plain in PLATFORMS or plain in names:
         return plain
-    closest = ALIASES.get(plain) or next(iter(get_close_matches(plain, [*PLATFORMS, *allowed], n=1, cutoff=0.75)), None)
+    closest = ALIASES.get(plain) or next(iter(get_close_matches(plain, [*PLATFORMS, *names], n=1, cutoff=0.75)), None)
     if closest is not None:
         text = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
         raise InvalidAddress(text % {"name": name, "meant": closest}, field=field)

@@ -50,9 +50,9 @@ class FoundLine:
     url: str
 
 
-def days_of(seen: frozenset[int] | None, since: datetime) -> list[dict[str, Any]]:
+def days_of(workspaces: frozenset[int] | None, since: datetime) -> list[dict[str, Any]]:
     """The sums of each day and channel in these workspaces, the newest first."""
-    rows = in_workspaces(PathComparison.objects.filter(created_at__gt=since), seen)
+    rows = in_workspaces(PathComparison.objects.filter(created_at__gt=since), workspaces)
     by_day = rows.annotate(day=TruncDate("created_at")).order_by()
     sums = by_day.values("day", "workspace__name", "platform", "account").annotate(
         recalls=Count("pk"), found_by_both=Sum("both"), database=_length("only_database"), files=_length("only_files")
@@ -67,8 +67,8 @@ def _length(column: str) -> Sum:
 def comparison_context(comparison: PathComparison) -> dict[str, Any]:
     """The lines of a comparison, and the recall it was made of."""
     workspace, alone = comparison.workspace_id, [*comparison.only_database, *comparison.only_files]
-    named = Entry.objects.filter(workspace_id=workspace, uid__in=[row["id"] for row in alone if row.get("id")])
-    entries = {str(uid): pk for uid, pk in named.values_list("uid", "pk")}
+    entry_rows = Entry.objects.filter(workspace_id=workspace, uid__in=[row["id"] for row in alone if row.get("id")])
+    entries = {str(uid): pk for uid, pk in entry_rows.values_list("uid", "pk")}
     paths = FileState.objects.filter(workspace_id=workspace, path__in=[row["path"] for row in alone if row.get("path")])
     scopes = dict(paths.values_list("path", "scope_id"))
     trace = RecallTrace.objects.filter(workspace_id=workspace, uid=comparison.trace) if comparison.trace else None
@@ -195,10 +195,10 @@ def _question(text: Any, *, is_grave: bool = False) -> Callable[[ActionCall], Qu
 
 def _retry(call: ActionCall) -> str:
     outcomes = replay.retry(call.rows, EFFECTS, now=call.now)
-    left = outcomes.pop(ReplayOutcome.PARKED, 0)
-    done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
-    waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
-    return (f"{done}; {waiting}" if left else f"{done}.") % {"n": outcomes.total(), "left": left}
+    failures = outcomes.pop(ReplayOutcome.PARKED, 0)
+    summary = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
+    remark = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", failures)
+    return (f"{summary}; {remark}" if failures else f"{summary}.") % {"n": outcomes.total(), "left": failures}
 
 
 def _discard(call: ActionCall) -> str:

@@ -94,23 +94,23 @@ def _read_channels(workspace_id: int, now: datetime) -> dict[str, Any]:
     return card
 
 
-def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: datetime) -> None:
+def keep_session(workspace_id: int, uid: str, resolution: Resolution, *, now: datetime) -> None:
     """Keep who talks in a session, so that its messages find their place."""
     if not _is_due(_sessions_path(workspace_id, uid), _SESSIONS_EVERY):
         return
-    address = resolved.address
+    address = resolution.address
     card = SessionCard(
         uid=uid,
-        key=resolved.session_key,
-        platform=resolved.session_platform,
-        account=resolved.session_account,
+        key=resolution.session_key,
+        platform=resolution.session_platform,
+        account=resolution.session_account,
         channel=(address.platform, address.account),
         chat=address.chat,
         peer=address.speaker if not address.is_group else "",
         is_group=address.is_group,
-        user_scope=resolved.user_scope,
-        chat_scope=resolved.chat_scope,
-        captures_group=resolved.rules.capture_group_memory,
+        user_scope=resolution.user_scope,
+        chat_scope=resolution.chat_scope,
+        captures_group=resolution.rules.capture_group_memory,
     )
     record = {"card": asdict(card), "kept_at": now.isoformat()}
     _write(_sessions_path(workspace_id, uid), {"cards": {uid: record}})
@@ -120,16 +120,16 @@ def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: date
 
 def cached_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
     """The session with this key or id, as it was kept last. Raises NotCached, also where several have the key."""
-    stored = (store.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
+    records = (store.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
     cards = [
         SessionCard(**record["card"] | {"channel": tuple(record["card"]["channel"])})
-        for record in stored.values()
+        for record in records.values()
         if now - datetime.fromisoformat(record["kept_at"]) <= KEPT_FOR
     ]
-    matching = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
-    if len(matching) != 1:
+    matches = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
+    if len(matches) != 1:
         raise NotCached
-    return matching[0]
+    return matches[0]
 
 
 def cached_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:

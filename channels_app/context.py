@@ -84,8 +84,8 @@ class Conversation:
             self.recent = client_messages[-MOST_MESSAGES:]
             return
         self.client_history = handed_out(session, self._sure) if session else None
-        spoken = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
-        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in spoken)
+        dialogue = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
+        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in dialogue)
 
     def _fitting(self, limit: int) -> list[HistoryMessage]:
         if self._session is None or self._has_client_messages:
@@ -107,21 +107,21 @@ def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[History
         for event in events
         if event.kind == EventKind.SUMMARY and (content := text.first_tokens(event.content, room))
     ]
-    left = limit - sum(message.tokens for message in summary)
-    spoken = [event for event in events if event.kind != EventKind.SUMMARY]
-    newest = newest_turns(spoken, left, overhead=MESSAGE_TOKENS)
+    tokens_left = limit - sum(message.tokens for message in summary)
+    dialogue = [event for event in events if event.kind != EventKind.SUMMARY]
+    newest = newest_turns(dialogue, tokens_left, overhead=MESSAGE_TOKENS)
     return summary + [HistoryMessage(event, event.content, event.tokens + MESSAGE_TOKENS) for event in newest]
 
 
 def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHistory | None:
     """The messages of a history that are handed out unabridged; None when there are none."""
-    spoken = [message.event for message in history if not message.is_summary]
-    if not spoken:
+    dialogue = [message.event for message in history if not message.is_summary]
+    if not dialogue:
         return None
     return ClientHistory(
-        paths=frozenset(_path(session, event) for event in spoken),
-        since=min(event.at for event in spoken),
-        user_texts=tuple(event.content for event in spoken if event.kind == EventKind.USER),
+        paths=frozenset(_path(session, event) for event in dialogue),
+        since=min(event.at for event in dialogue),
+        user_texts=tuple(event.content for event in dialogue if event.kind == EventKind.USER),
     )
 
 
@@ -224,11 +224,11 @@ def context_for(
     InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     vector.begin_embedding(message)
-    resolved = addresses.resolve_address(caller, address)
-    addresses.check_database_answers(resolved)
+    resolution = addresses.resolve_address(caller, address)
+    addresses.check_database_answers(resolution)
     query = addresses.recall_query(
         caller,
-        resolved,
+        resolution,
         now=now,
         message=message,
         limit=limit,
@@ -239,10 +239,10 @@ def context_for(
         include_session_events=include_session_events,
         cache=True,
     )
-    session = addresses.visible_session(caller, resolved)
-    current = session if session and _goes_on(session, resolved, now=now) else None
+    session = addresses.visible_session(caller, resolution)
+    current = session if session and _goes_on(session, resolution, now=now) else None
     context = Context(
-        query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
+        query, resolution, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
     )
     if is_reset_command(message):
         return _reset_context(context, caller.language)
@@ -302,14 +302,14 @@ def _fill(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | 
     return context
 
 
-def _goes_on(session: Session, resolved: Resolution, *, now: datetime) -> bool:
+def _goes_on(session: Session, resolution: Resolution, *, now: datetime) -> bool:
     """Whether the next message of this address goes on with the open conversation of its session.
 
     A conversation that was idle for too long ends, and so does one that belongs to another memory.
     """
-    if session.is_group != resolved.address.is_group:
+    if session.is_group != resolution.address.is_group:
         return False
-    for scope, key in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
+    for scope, key in ((session.user_scope, resolution.user_scope), (session.chat_scope, resolution.chat_scope)):
         if scope is not None and scope.key != key:
             return False
     return not session.is_stale(now=now)
@@ -323,12 +323,12 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
     before, context.directives = context.directives, []
     if is_about_past(context.query.message):
         # How well what was recalled answers, and whether that is in the conversation itself
-        answered = verdict or context.recall.answerability.verdict
+        evidence_key = verdict or context.recall.answerability.verdict
         if not verdict and context.recall.in_history:
-            answered = "in_history"
-        elif not verdict and answered == NONE and context.session:
-            answered = "none_beyond"
-        evidence = in_language(EVIDENCE[answered], language)
+            evidence_key = "in_history"
+        elif not verdict and evidence_key == NONE and context.session:
+            evidence_key = "none_beyond"
+        evidence = in_language(EVIDENCE[evidence_key], language)
         how = PAST_INSTRUCTION_WITH_TOOLS if context.has_tools else PAST_INSTRUCTION
         context.directives.append(
             conversations.BotDirective("answer_from_memory", in_language(how, language) + evidence)
@@ -355,8 +355,8 @@ def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) 
     lines = [memory_line(item, zone, context.query.language) + proof.get(str(item.entry.uid), "") for item in memories]
     context.memories = memories[: page.put_fitting("memories", lines, limit)]
     context.events = events
-    recalled = {str(item.entry.uid) for item in context.memories}
-    new = [event for event in events if event.memory not in recalled]
+    recalled_uids = {str(item.entry.uid) for item in context.memories}
+    new = [event for event in events if event.memory not in recalled_uids]
     count = page.fitting(
         "events", [event_line(event, zone, context.query.language) for event in new], limit - (page.used - before)
     )
@@ -371,18 +371,18 @@ def _scope_of(context: Context, key: str | None) -> Scope | None:
 
 def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None:
     """The newest ambient messages of a group, in order, from the sessions of all its members."""
-    resolved = context.resolved
-    if not (resolved.chat_scope and caller.may_reach(resolved.chat_scope)):
+    resolution = context.resolved
+    if not (resolution.chat_scope and caller.may_reach(resolution.chat_scope)):
         return
     group = context.session or Session(
         workspace_id=caller.workspace_id,
-        platform=resolved.session_platform,
-        account=resolved.session_account,
-        chat_id=resolved.address.chat,
+        platform=resolution.session_platform,
+        account=resolution.session_account,
+        chat_id=resolution.address.chat,
         is_group=True,
     )
     newest = [event for event in conversations.recent_chat(group)[::-1] if not speaks_to_models(event.content)]
-    scope = _scope_of(context, resolved.chat_scope)
+    scope = _scope_of(context, resolution.chat_scope)
     lines = []
     for event in newest:
         # What people called the sender of a message; the id where nobody has a name for them

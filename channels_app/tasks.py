@@ -86,11 +86,11 @@ def count_outdated() -> dict[str, int]:
 def _outdated_rows() -> dict[str, QuerySet[Any]]:
     """What a trace of the same time would not be kept either."""
     oldest = timezone.now() - conf.TRACE_TTL
-    replayed = ReplayedRecord.objects.filter(replayed_at__lt=oldest).exclude(outcome=ReplayOutcome.PARKED)
-    waiting = [stream.workspace_id for stream in journal.streams()]
+    replayed_records = ReplayedRecord.objects.filter(replayed_at__lt=oldest).exclude(outcome=ReplayOutcome.PARKED)
+    workspace_ids = [stream.workspace_id for stream in journal.streams()]
     return {
         "comparisons": PathComparison.objects.filter(created_at__lt=oldest),
-        "calls": replayed.exclude(workspace_id__in=waiting),  # whose lines may still be there
+        "calls": replayed_records.exclude(workspace_id__in=workspace_ids),  # whose lines may still be there
     }
 
 

@@ -55,10 +55,10 @@ class AddressField(fields.StrictSerializer):
     thread = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
 
     def to_internal_value(self, data: Any) -> Address:
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: value for name, value in super().to_internal_value(data).items() if value is not None
         }
-        return Address(**given)
+        return Address(**values)
 
 
 class PlaceRequest(fields.StrictSerializer):
@@ -95,13 +95,13 @@ class ResolveView(Call):
 
     @Method("resolve_address", Permission.READ, ResolvedAnswer, body=AddressRequest)
     def post(self) -> Response:
-        resolved = addresses.resolve_address(self.caller, self.body["address"])
-        recall = addresses.keys_to_recall(self.caller, resolved)
+        resolution = addresses.resolve_address(self.caller, self.body["address"])
+        recall = addresses.keys_to_recall(self.caller, resolution)
         own, chat = (
             scope if scope and self.caller.may_reach(scope) else None
-            for scope in (resolved.user_scope, resolved.chat_scope)
+            for scope in (resolution.user_scope, resolution.chat_scope)
         )
-        return Response(ResolvedAnswer.of(resolved, user_scope=own, chat_scope=chat, recall=recall))
+        return Response(ResolvedAnswer.of(resolution, user_scope=own, chat_scope=chat, recall=recall))
 
 
 class SessionsView(SessionListView):
@@ -116,5 +116,5 @@ class SessionsView(SessionListView):
     )
     def post(self) -> Response:
         with acting(self.caller.actor):
-            session, _resolved, _scopes = addresses.open_session(self.caller, self.body["address"], now=self.now)
+            session, _resolution, _scopes = addresses.open_session(self.caller, self.body["address"], now=self.now)
         return Response(session_answer(session))

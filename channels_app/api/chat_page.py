@@ -115,7 +115,7 @@ def page(request: HttpRequest, visitor: Visitor | None, connection: Connection) 
         key = token_hex(16)
     title = connection.options.get("bot_name") or connection.channel.account
     here = reverse("chat_page", args=[connection.uid])
-    given = {
+    page_data = {
         "urls": {name: f"{here}{name}" for name in ("messages", "write", "press")},
         "words": {
             "undo": _("Undo"), "undone": _("Undone"), "you": _("You"), "bot": title,
@@ -123,12 +123,12 @@ def page(request: HttpRequest, visitor: Visitor | None, connection: Connection) 
             "not_sent": _("Not sent. Send it again?"), "again": _("Send again"), "download": _("Download %s"),
         },
     }  # fmt: skip
-    offered = [
+    suggestions = [
         ("/memory", _("What do you know of me?")), ("/why", _("Why did you say that?")), ("/export", _("Export")),
         ("/privacy", _("Who sees it?")), ("/reset", _("New conversation")), ("/help", _("Help")),
     ]  # fmt: skip
     context = {
-        "title": title, "given": given, "commands": offered if connection.has_commands else [],
+        "title": title, "given": page_data, "commands": suggestions if connection.has_commands else [],
         "max_length": Web.text_chars, "visitor": visitor, "connection": connection,
     }  # fmt: skip
     response = render(request, "chat_page.html", context)
@@ -146,14 +146,14 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     """What was written and answered, what the last answer rested on, and what was saved; 204 where nothing is new."""
     visitor = _required(visitor)
     here = {"connection": connection, "chat__key": visitor.peer}
-    received = list(IncomingMessage.objects.filter(**here, kind=MessageKind.MESSAGE).order_by("-pk")[:SHOWN])
-    sent = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
+    inbox = list(IncomingMessage.objects.filter(**here, kind=MessageKind.MESSAGE).order_by("-pk")[:SHOWN])
+    outbox = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
     latest = list(Notice.objects.filter(connection=connection, peer=visitor.peer).order_by("-pk")[:NOTICES_SHOWN])
-    shown = [(row.received_at, _of_person(row)) for row in received] + [(row.created_at, _of_bot(row)) for row in sent]
+    pairs = [(row.received_at, _of_person(row)) for row in inbox] + [(row.created_at, _of_bot(row)) for row in outbox]
     problem = ConnectionProblem(connection.problem).label if visitor.is_staff and connection.problem else ""
     body: dict[str, Any] = {
-        "messages": [message for _at, message in sorted(shown, key=lambda pair: pair[0])][-SHOWN:],
-        "is_waiting": any(row.state in _OPEN for row in received),
+        "messages": [message for _at, message in sorted(pairs, key=lambda pair: pair[0])][-SHOWN:],
+        "is_waiting": any(row.state in _OPEN for row in inbox),
         "problem": str(problem),
     }
     state = json.dumps([body, [[str(row.uid), row.undone_at is None] for row in latest]])
@@ -161,7 +161,7 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     if request.GET.get("version") == version:
         return HttpResponse(status=204)
     # What the last answer rested on, in short
-    last = next((row for row in received if row.recall is not None), None)
+    last = next((row for row in inbox if row.recall is not None), None)
     rows = commands.served_for(answering.caller_of(connection), last) if last else []
     # What was saved of late, with what takes it back
     caller = answering.caller_of(connection)

@@ -150,15 +150,15 @@ def context_of_files(call: Call, outage: Outage) -> Response:
     place = place_of(caller, body["address"], has_database=outage.has_database, now=call.now)
     parameters = {name: body[name] for name in ("token_budget", "tools")}
     page = context_from_files(place, body["message"], **parameters, now=call.now)
-    resolved = place.resolved
+    resolution = place.resolved
     answer = ContextAnswer.of(
         recall_id=None,
         session=ContextSession.of(
-            id=cached_session_id(caller, resolved.session_key, now=call.now),
-            key=resolved.session_key,
+            id=cached_session_id(caller, resolution.session_key, now=call.now),
+            key=resolution.session_key,
             conversation=None,
             tokens=0,
-            max_tokens=body["max_tokens"] or resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+            max_tokens=body["max_tokens"] or resolution.rules.max_tokens or conf.SESSION_MAX_TOKENS,
             is_first_turn=None,
         ),
         need=NeedAnswer.of(retrieve=False, rule="files"),

@@ -80,25 +80,25 @@ class NextMessageView(Call):
         platform, _channel = find_channel(
             self.caller.workspace_id, self.body["platform"], self.body["account"], inside=""
         )
-        offered = answering.take_offered(self.caller, platform, self.body["account"], now=self.now)
-        if offered is None:
+        offer = answering.take_offered(self.caller, platform, self.body["account"], now=self.now)
+        if offer is None:
             if not answering.is_asked(self.caller, platform, self.body["account"]):
                 raise ConnectionNotFound
             return Response(NextMessageAnswer.of(message=None))
-        written, context = offered
-        message = OfferedMessage.of(
-            id=written.row.uid,
-            at=written.incoming.sent_at,
-            address=MessageAddress.of(written.address),
-            sender_name=written.incoming.name,
-            message=written.incoming.text,
+        message, context = offer
+        offered_message = OfferedMessage.of(
+            id=message.row.uid,
+            at=message.incoming.sent_at,
+            address=MessageAddress.of(message.address),
+            sender_name=message.incoming.name,
+            message=message.incoming.text,
             context=MessageContext.of(
-                recall_id=written.row.recall,
+                recall_id=message.row.recall,
                 text=context.text,
                 history=[HistoryLine.of(role=item.event.kind, content=item.content) for item in context.history],
             ),
         )
-        return Response(NextMessageAnswer.of(message=message))
+        return Response(NextMessageAnswer.of(message=offered_message))
 
 
 class MessageReplyView(Call):
@@ -106,9 +106,9 @@ class MessageReplyView(Call):
 
     @Method("answer_message", Permission.WRITE, {201: TurnAnswer}, body=MessageReply)
     def post(self, uid: UUID) -> Response:
-        written = answering.offered_message(self.caller, uid)
+        message = answering.offered_message(self.caller, uid)
         try:
-            result: Any = answering.store_turn(written, self.body["text"], recall=written.row.recall, now=self.now)
+            result: Any = answering.store_turn(message, self.body["text"], recall=message.row.recall, now=self.now)
         except answering.AlreadyAnswered:
             raise MessageNotFound from None
         intake.wake()

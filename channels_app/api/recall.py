@@ -239,19 +239,19 @@ class RecallView(Call):
         body = self.body
         if body["mode"] in (Mode.HYBRID, Mode.VECTOR):
             vector.begin_embedding(body["message"])
-        resolved = addresses.resolve_address(self.caller, body["address"]) if "address" in body else None
-        if resolved:
-            addresses.check_database_answers(resolved)
+        resolution = addresses.resolve_address(self.caller, body["address"]) if "address" in body else None
+        if resolution:
+            addresses.check_database_answers(resolution)
         options = {name: body[name] for name in OPTIONS} | {"filters": body["filters"] or {}}
         options |= {"recent": read_recent(body["recent"]), "limit": body["limit"]}
-        if resolved:
-            query = addresses.recall_query(self.caller, resolved, now=self.now, **options)
+        if resolution:
+            query = addresses.recall_query(self.caller, resolution, now=self.now, **options)
         else:
             query = addresses.scope_query(self.caller, body["scope"], now=self.now, **options)
         result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)
-        if resolved and query.as_of is None:
-            compare(self.caller, query, result, resolved, now=self.now)
+        if resolution and query.as_of is None:
+            compare(self.caller, query, result, resolution, now=self.now)
         return Response(_answer(result, explain=query.explain))
 
 
@@ -385,15 +385,15 @@ class ComparisonView(Call):
     def get(self) -> Response:
         if not self.caller.reaches_everything:  # examples quote memories of any scope
             raise ScopeNotFound
-        named: dict[str, Any] = {name: self.query[name] for name in ("platform", "account") if name in self.query}
+        conditions: dict[str, Any] = {name: self.query[name] for name in ("platform", "account") if name in self.query}
         if "since" in self.query:
-            named["created_at__gte"] = self.query["since"]
-        rows = PathComparison.objects.filter(workspace_id=self.caller.workspace_id, **named)
-        differing = rows.exclude(only_database=[], only_files=[])
-        examples = differing.order_by("-created_at", "-pk")[: self.query["examples"]]
+            conditions["created_at__gte"] = self.query["since"]
+        rows = PathComparison.objects.filter(workspace_id=self.caller.workspace_id, **conditions)
+        differing_rows = rows.exclude(only_database=[], only_files=[])
+        examples = differing_rows.order_by("-created_at", "-pk")[: self.query["examples"]]
         answer = ComparisonAnswer.of(
             **rows.aggregate(recalls=Count("pk"), **{name: Sum(count, default=0) for name, count in _COUNTS.items()}),
-            differing=differing.count(),
+            differing=differing_rows.count(),
             examples=list(map(ComparisonExample.of, examples)),
         )
         return Response(answer)

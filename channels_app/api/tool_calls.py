@@ -106,19 +106,19 @@ class CallAnswer:
         return calls.message_of(self.call, self.text, is_error=bool(self.errors))
 
 
-def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: list[CallAnswer]) -> None:
-    """Add the answers to `done`, in the order of the calls; what is in it already was done before a connection broke.
+def carry_out(place: Place, model_calls: Sequence[ModelCall], now: datetime, answers: list[CallAnswer]) -> None:
+    """Add to `answers`, in the order of the calls; what is in it already was done before a connection broke.
 
     Raises InvalidAddress, ScopeNotFound, and PermissionDenied before any is done.
     Texts are in the language of the workspace: they are for a model, whatever language the bot's software asks for.
     """
-    for call in asked:
+    for call in model_calls:
         tool = CALLABLE.get(call.name)
         if tool is not None and tool.needs not in place.caller.permissions:
             raise PermissionDenied
     with translation.override(place.caller.language):
-        for call in asked[len(done) :]:
-            done.append(_carried_out(place, call, now))  # noqa: PERF401 (kept where the next one fails)
+        for call in model_calls[len(answers) :]:
+            answers.append(_carried_out(place, call, now))  # noqa: PERF401 (kept where the next one fails)
 
 
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
@@ -141,13 +141,13 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     ):
         return CallAnswer(call, _problem_text(calls.NOT_DONE, call, language, errors), errors=errors)
     try:
-        done = tool.run(place, arguments_of(read.validated_data, tool), now)
+        result = tool.run(place, arguments_of(read.validated_data, tool), now)
     except (InvalidAddress, ScopeNotFound):
         raise  # the bot's to put right
     except PlatformError as problem:
         errors = [_error(problem.code, str(problem), problem.field)]
         return CallAnswer(call, _problem_text(calls.REFUSED, call, language, errors), errors=errors)
-    return CallAnswer(call, tool.shown(done), ANSWERS[tool.name](done))
+    return CallAnswer(call, tool.shown(result), ANSWERS[tool.name](result))
 
 
 def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:

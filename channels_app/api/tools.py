@@ -147,9 +147,9 @@ def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
     """Each call is carried out once, also where the database goes away between two of them."""
     model_calls = call.body["calls"] if "calls" in call.body else [call.body["call"]]
     carry_out(place_of(call, outage), model_calls, call.now, call.done)
-    messages = calls.to_append(model_calls, [done.message for done in call.done])
+    messages = calls.to_append(model_calls, [item.message for item in call.done])
     tool_answers = [
-        ToolCallAnswer.of(done, id=done.call.id, name=done.call.name, is_error=bool(done.errors)) for done in call.done
+        ToolCallAnswer.of(item, id=item.call.id, name=item.call.name, is_error=bool(item.errors)) for item in call.done
     ]
     return Response(ToolCallsAnswer.of(answers=tool_answers, messages=messages))
 

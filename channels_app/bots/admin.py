@@ -105,14 +105,14 @@ def page(request: HttpRequest) -> HttpResponse:
         channel = Channel.objects.get(workspace=workspace, **place)
     url = settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")
     code = Connected(url=url, token=token, platform=channel.platform, account=channel.account)
-    chosen = form.cleaned_data["language"]
+    language = form.cleaned_data["language"]
     context = {
         "title": _("Connect %(bot)s") % {"bot": key.bot},
         "bot_key": key,
         "token": token,
         "curl": code.curl(),
         "question": code.curl_question(),
-        "programs": [(name, label, code.program(name), name == chosen) for name, (label, _text) in LANGUAGES.items()],
+        "programs": [(name, label, code.program(name), name == language) for name, (label, _text) in LANGUAGES.items()],
         **progress_of(key, channel, after),
     }
     return own_page(request, "admin/channels_app/connected_bot.html", context)
@@ -154,11 +154,11 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
     if event is not None:
         scopes = [pk for pk in (event.session.user_scope_id, event.session.chat_scope_id) if pk]
         # It may be one of before: the same words told by another bot are one memory
-        kept = Entry.objects.filter(workspace=workspace, scope__in=scopes)
-        entry = kept.filter(origins__contains=[event.session.origin_of(event)]).order_by("pk").first()
-    remembered = _("What was kept of it appears here.")
+        entries = Entry.objects.filter(workspace=workspace, scope__in=scopes)
+        entry = entries.filter(origins__contains=[event.session.origin_of(event)]).order_by("pk").first()
+    memory_text = _("What was kept of it appears here.")
     if entry is not None:
-        remembered = _("A credential") if is_secret(entry) else str(entry)[:_SHOWN]
+        memory_text = _("A credential") if is_secret(entry) else str(entry)[:_SHOWN]
     trace = RecallTrace.objects.filter(bot=key.bot_id, created_at__gte=key.created_at).order_by("pk").first()
     steps = [
         Step(
@@ -174,7 +174,7 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
         ),
         Step(
             _("It is remembered"),
-            remembered,
+            memory_text,
             entry is not None,
             reverse("admin:memories_entry_change", args=[entry.pk]) if entry else "",
         ),
