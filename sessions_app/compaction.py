@@ -75,7 +75,7 @@ def compact(
     """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
     model = ConversationModel(session.workspace, now=now)
-    for left in reversed(range(_PLANS)):
+    for attempts_left in reversed(range(_PLANS)):
         if is_asked or up_to > session.compacted_to:
             cycle = session.cycle
         is_over = session.open_cycle != (conversation, cycle) or session.is_stale(now=now)
@@ -94,7 +94,7 @@ def compact(
                 return False
             is_current = plan.flush == _version(session.flush_of_cycle().first())
             redacted = retention.redacted_events(session)
-            if not left or (is_current and not retention.reveals(redacted, plan.cut, plan.redacted)):
+            if not attempts_left or (is_current and not retention.reveals(redacted, plan.cut, plan.redacted)):
                 _apply(session, plan, now)
                 if plan.cut < end or (up_to and _is_full(session, max_tokens)):  # else it has not grown meanwhile
                     conversations.queue_next_part(session, max_tokens, now=now, up_to=end if plan.cut < end else 0)
@@ -119,14 +119,14 @@ def _flushed_segment(session: Session, end: int, model: ConversationModel, now: 
     while True:
         redacted = retention.redacted_events(session)
         summary, up_to = retention.latest_summary(session, redacted)
-        before, covered = summary.handed_out().content if summary else "", 0
+        before, covered_to = summary.handed_out().content if summary else "", 0
         flush = session.flush_of_cycle().first()
         if flush and has_continuation(flush, redacted):
-            before, covered = flush.goes_on_with, flush.goes_on_to
-        part = first_part(session.spoken().filter(position__gt=max(up_to, covered), position__lte=end))
+            before, covered_to = flush.goes_on_with, flush.goes_on_to
+        part = first_part(session.spoken().filter(position__gt=max(up_to, covered_to), position__lte=end))
         cut = part[-1].position if part else end
         if not is_going_on or session.flushed_to >= cut:
-            return Segment(cut, retention.redact(part, redacted), before, flush, covered, redacted)
+            return Segment(cut, retention.redact(part, redacted), before, flush, covered_to, redacted)
         is_going_on = flush_by_platform(session, now=now, model=model) is not None
 
 
@@ -139,8 +139,8 @@ def _plan(session: Session, segment: Segment, max_tokens: int, model: Conversati
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
     if flush and not later:
         return CompactionPlan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _version(flush))
-    if written := model.summarise(session, later, limit, before=before):
-        return CompactionPlan(segment.cut, written.text, conversations.ACTOR, written.model, _version(flush))
+    if new_summary := model.summarise(session, later, limit, before=before):
+        return CompactionPlan(segment.cut, new_summary.text, conversations.ACTOR, new_summary.model, _version(flush))
     summary = summaries.summarise(summaries.turns_of(later), limit, before=before, names=session.is_group)
     by = flush.actor if flush and segment.covered else conversations.ACTOR
     return CompactionPlan(segment.cut, summary, by, "", _version(flush))
@@ -162,19 +162,19 @@ def _end(session: Session, *, recent_tokens: int) -> int:
     """
     _summary, up_to = retention.latest_summary(session, retention.redacted_events(session))
     newest_first = session.spoken().filter(position__gt=up_to).order_by("-position")
-    used = end = 0
-    stays, later, later_used = False, None, 0  # the message heard after this one, and the tokens from there on
+    tokens = end = 0
+    stays, later, later_tokens = False, None, 0  # the message heard after this one, and the tokens from there on
     before_later = 0  # the position just before it
     for event in newest_first.only("position", "kind", "sender_id", "tokens").iterator(chunk_size=_READ_AT_ONCE):
         before_later = before_later or event.position
         if event.kind in summaries.HEARD:
             if later and summaries.begins(event, later):
-                if stays and later_used > recent_tokens:
+                if stays and later_tokens > recent_tokens:
                     return end
                 stays, end = True, before_later
-            later, later_used, before_later = event, used + event.tokens, 0
-        used += event.tokens
-    return end if stays and later_used > recent_tokens else 0
+            later, later_tokens, before_later = event, tokens + event.tokens, 0
+        tokens += event.tokens
+    return end if stays and later_tokens > recent_tokens else 0
 
 
 def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:

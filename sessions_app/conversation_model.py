@@ -88,10 +88,10 @@ class Transcript:
 
     def all(self) -> list[Message]:
         """The messages, and before them what they go on from."""
-        spoken = list(self.messages.values())
-        if not (self.before and spoken):
-            return spoken
-        return [Message(_BEFORE, self.before, str(EventKind.SUMMARY), spoken[0].on, is_answer=True), *spoken]
+        messages = list(self.messages.values())
+        if not (self.before and messages):
+            return messages
+        return [Message(_BEFORE, self.before, str(EventKind.SUMMARY), messages[0].on, is_answer=True), *messages]
 
     def as_data(self) -> list[dict[str, Any]]:
         """The messages as a model is shown them."""
@@ -153,9 +153,9 @@ class Transcript:
         senders = {event.sender_id for event in self.events if event.sender_id}
         if self._scope is None or not senders:
             return {}
-        named = Entry.objects.in_scope(self._scope).live()
-        called = named.filter(session_id=self.session.key, sender_id__in=senders).exclude(speaker="")
-        return dict(called.order_by("pk").values_list("sender_id", "speaker"))
+        entries = Entry.objects.in_scope(self._scope).live()
+        named_entries = entries.filter(session_id=self.session.key, sender_id__in=senders).exclude(speaker="")
+        return dict(named_entries.order_by("pk").values_list("sender_id", "speaker"))
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -215,14 +215,14 @@ class ConversationModel:
             prompt = prompts.prompt("summary", self._language, data, max_tokens=max_tokens)
             answer = self._ask(SUMMARY, prompt, schemas.SummaryOutput, schemas.Given(), max_tokens * _TOKENS_PER_KEPT)
             # What is left of a summary by the checks and a second reading
-            left = (
+            checked_text = (
                 self._read([], CheckedSummary.of(answer.summary, transcript.conversation()), transcript)[0].text
                 if answer
                 else ""
             )
-            if not left:
+            if not checked_text:
                 return None
-            summary, model = in_paragraphs(left, max_tokens), self._run.model
+            summary, model = in_paragraphs(checked_text, max_tokens), self._run.model
         return ModelSummary(summary, model) if model else None
 
     def extract(self, session: Session, events: Sequence[SessionEvent], *, before: str) -> FlushExtraction | None:
@@ -237,10 +237,10 @@ class ConversationModel:
             categories=", ".join(FLUSHED),
             max_candidates=MAX_CANDIDATES,
         )
-        given = schemas.Given(frozenset(str(event.position) for event in events))
+        sources = schemas.Given(frozenset(str(event.position) for event in events))
         objection = Objection[CandidateFact](lambda fact: _check(transcript, fact).objection, "candidates")
         answer = self._ask(
-            FLUSH, prompt, schemas.FlushOutput, given, conf.LLM_MAX_TOKENS, judge=objection, in_part="candidates"
+            FLUSH, prompt, schemas.FlushOutput, sources, conf.LLM_MAX_TOKENS, judge=objection, in_part="candidates"
         )
         if answer is None:
             return None
@@ -275,23 +275,23 @@ class ConversationModel:
         return max(self._until - time.monotonic(), _LEAST_SECONDS)
 
     def _ask(
-        self, purpose: str, prompt: Prompt, schema: type[T], given: schemas.Given, max_tokens: int, **more: Any
+        self, purpose: str, prompt: Prompt, schema: type[T], sources: schemas.Given, max_tokens: int, **more: Any
     ) -> T | None:
         if not self.may_ask():
             return None
         most = min(max_tokens, conf.LLM_MAX_TOKENS)
-        return self._run.ask(prompt, schema, given, purpose=purpose, max_tokens=most, seconds=self._seconds, **more)
+        return self._run.ask(prompt, schema, sources, purpose=purpose, max_tokens=most, seconds=self._seconds, **more)
 
 
 def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]:
     """A conversation in parts of at most SESSION_SHOWN_TOKENS, each from the beginning of a turn where possible."""
-    begin, used = 0, 0
+    begin, tokens = 0, 0
     for n, event in enumerate(events):
-        if used + event.tokens > conf.SESSION_SHOWN_TOKENS and n > begin:
+        if tokens + event.tokens > conf.SESSION_SHOWN_TOKENS and n > begin:
             end = next((m for m in range(n, begin, -1) if events[m].kind == EventKind.USER), n)
             yield events[begin:end]
-            begin, used = end, sum(left.tokens for left in events[end:n])
-        used += event.tokens
+            begin, tokens = end, sum(message.tokens for message in events[end:n])
+        tokens += event.tokens
     if events:
         yield events[begin:]
 

@@ -42,7 +42,7 @@ _OTHER_PEER = "This is the direct chat of another peer: their histories are not 
 
 
 def get_or_create(
-    workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, existing: Session | None, now: datetime
+    workspace_id: int, resolution: Resolution, scopes: dict[str, Scope], *, existing: Session | None, now: datetime
 ) -> Session:
     """The session of an address, with a new conversation if it was idle for too long. Needs the session's lock.
 
@@ -50,40 +50,40 @@ def get_or_create(
     that was a group and now is not, or the other way round.
     """
     # What follows the address and the rules. A group's session has no user scope, unless each member has one (B8)
-    address = resolved.address
-    is_own = not address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
+    address = resolution.address
+    is_own = not address.is_group or resolution.rules.group_sessions == GroupSessions.PER_MEMBER
     columns: dict[str, Any] = {
-        "peer": _peer_of(resolved),
-        "rules": asdict(resolved.rules),
-        "user_scope": scopes.get(resolved.user_scope or "") if is_own else None,
-        "chat_scope": scopes.get(resolved.chat_scope or ""),
+        "peer": _peer_of(resolution),
+        "rules": asdict(resolution.rules),
+        "user_scope": scopes.get(resolution.user_scope or "") if is_own else None,
+        "chat_scope": scopes.get(resolution.chat_scope or ""),
     }
     if existing is None:
         return Session.objects.create(
             workspace_id=workspace_id,
-            platform=resolved.session_platform,
-            account=resolved.session_account,
-            key=resolved.session_key,
+            platform=resolution.session_platform,
+            account=resolution.session_account,
+            key=resolution.session_key,
             chat_id=address.chat,
             is_group=address.is_group,
             started_at=now,
             last_at=now,
             **columns,
         )
-    if problem := _mismatch(existing, resolved):
+    if problem := _mismatch(existing, resolution):
         raise InvalidAddress(problem)
     close_if_stale(existing, now=now)
     # The rules of today; a conversation whose messages belong to another scope is closed
     columns["peer"] = existing.peer or columns["peer"]
-    stored = {name: getattr(existing, f"{name}_id") for name in ("user_scope", "chat_scope")}
-    moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
-    if any(stored[name] and columns[name] for name in moved):
+    scope_pks = {name: getattr(existing, f"{name}_id") for name in ("user_scope", "chat_scope")}
+    moved_fields = [name for name, pk in scope_pks.items() if pk != (columns[name] and columns[name].pk)]
+    if any(scope_pks[name] and columns[name] for name in moved_fields):
         close(existing, MOVED, now=now)
-    changed = [*moved, *(name for name in ("peer", "rules") if getattr(existing, name) != columns[name])]
-    for name in changed:
+    changed_fields = [*moved_fields, *(name for name in ("peer", "rules") if getattr(existing, name) != columns[name])]
+    for name in changed_fields:
         setattr(existing, name, columns[name])
-    if changed:
-        existing.save(update_fields=changed)
+    if changed_fields:
+        existing.save(update_fields=changed_fields)
     return existing
 
 
@@ -95,23 +95,23 @@ def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> t
     return next((chats[key] for key in keys if key in chats), ("", ""))
 
 
-def _peer_of(resolved: Resolution) -> str:
+def _peer_of(resolution: Resolution) -> str:
     """The peer of a direct chat; empty for a session that memory shares between chats."""
-    is_one_chat = bool(resolved.session_platform) and not resolved.address.is_group
-    return resolved.address.peer if is_one_chat else ""
+    is_one_chat = bool(resolution.session_platform) and not resolution.address.is_group
+    return resolution.address.peer if is_one_chat else ""
 
 
-def matches(session: Session, resolved: Resolution) -> bool:
+def matches(session: Session, resolution: Resolution) -> bool:
     """Whether an address may mean this session: the same kind of chat, and in a direct one the same peer."""
-    return not _mismatch(session, resolved)
+    return not _mismatch(session, resolution)
 
 
-def _mismatch(session: Session, resolved: Resolution) -> str:
+def _mismatch(session: Session, resolution: Resolution) -> str:
     """Why an address cannot mean this session; empty when it can."""
-    if session.is_group != resolved.address.is_group:
+    if session.is_group != resolution.address.is_group:
         kind = "a group" if session.is_group else "a direct chat"
         return f"This chat is known as {kind}: what is said in private never goes into a group."
-    peer = _peer_of(resolved)
+    peer = _peer_of(resolution)
     return _OTHER_PEER if session.peer and peer and session.peer != peer else ""
 
 
@@ -157,10 +157,10 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
         message.workspace_id, message.session = session.workspace_id, session
         message.conversation, message.position = session.conversation, position
         message.tokens = count_tokens(message.content)
-    spoken = [message for message in messages if message.kind != EventKind.AMBIENT]
-    session.tokens += sum(message.tokens for message in spoken)
+    dialogue = [message for message in messages if message.kind != EventKind.AMBIENT]
+    session.tokens += sum(message.tokens for message in dialogue)
     session.next_position += len(messages)
-    session.last_at = max(session.last_at, now) if spoken else session.last_at
+    session.last_at = max(session.last_at, now) if dialogue else session.last_at
     # Store them, found by their words at once, with the counters of their session, in one statement
     columns: dict[str, Any] = {
         name: [getattr(message, name) for message in messages]
@@ -180,7 +180,7 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
         cursor.execute(_APPEND, columns)
         for message, (pk,) in zip(messages, cursor.fetchall(), strict=True):
             message.pk, message._state.adding = pk, False
-    if len(spoken) < len(messages):
+    if len(dialogue) < len(messages):
         # Keep the last AMBIENT_KEPT of a chat
         ambient = ambient_events(session)
         oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
@@ -244,14 +244,14 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Se
     # sessions that share a number only wait for each other
     digest = hashlib.blake2b("\0".join(map(str, place)).encode(), digest_size=8).digest()
     number = SESSION_LOCK | int.from_bytes(digest) & _BITS
-    is_locked, transaction, *stored = postgresql.rows(_OPEN, [number, *place])[0]
+    is_locked, transaction, *values = postgresql.rows(_OPEN, [number, *place])[0]
     database.transaction_of_call.set(database.Transaction(transaction, platform, account, key))
     if not is_locked:
         with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
-        _is_locked, _transaction, *stored = postgresql.rows(_OPEN, [number, *place])[0]
+        _is_locked, _transaction, *values = postgresql.rows(_OPEN, [number, *place])[0]
     # A session with its scopes, as `_OPEN` reads them
-    exists, has_user, has_chat, *columns = stored
+    exists, has_user, has_chat, *columns = values
     if not exists:
         return None
     width = len(_SCOPE)
@@ -429,8 +429,8 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
                     newest = list(session.spoken(ended).order_by("-position")[: summaries.TURNS * 20])
                     turns = summaries.turns_of(newest[::-1])[-summaries.TURNS :]
                     events = [event for turn in turns for event in turn.events]
-                    written = summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR)
-                    count = len(written)
+                    results = summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR)
+                    count = len(results)
             except (PlatformError, DatabaseError) as error:
                 log.warning("session_not_kept", session=str(session.uid), conversation=ended, error=str(error))
     session.refresh_from_db()

@@ -61,10 +61,8 @@ class CandidateResults:
 
     @property
     def counts(self) -> Counter[str]:
-        skipped = Counter(reason for reason in self.reasons if reason in _SKIPPED)
-        return (
-            Counter(str(result.outcome) for result in self.written if result) + skipped + Counter(refused=self.refused)
-        )
+        skips = Counter(reason for reason in self.reasons if reason in _SKIPPED)
+        return Counter(str(result.outcome) for result in self.written if result) + skips + Counter(refused=self.refused)
 
 
 def store_candidates(
@@ -87,8 +85,8 @@ def store_candidates(
     scopes = [_scope_for(session, some) for some in resting]
     reasons = ["no_scope" if scope is None else "" if may_reach(scope.key) else "out_of_reach" for scope in scopes]
     with transaction.atomic():
-        reached = [scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason]
-        locked = entries.lock_scopes(reached)
+        reached_scopes = [scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason]
+        locked_scopes = entries.lock_scopes(reached_scopes)
         redacted = retention.redacted_events(session)
         drafts: list[Draft] = []
         refused: list[Refused] = []
@@ -114,14 +112,14 @@ def store_candidates(
         statements.record_refused(
             refused, workspace_id=session.workspace_id, model=model or actor, purpose=NAME, run=run, now=now
         )
-        written = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked))
-    return CandidateResults([None if reason else next(written) for reason in reasons], reasons, len(refused))
+        results = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked_scopes))
+    return CandidateResults([None if reason else next(results) for reason in reasons], reasons, len(refused))
 
 
 def _events_at(session: Session, candidates: Sequence[FlushCandidate]) -> dict[int, SessionEvent]:
     """The messages the candidates rest on, by position. Raises InvalidDraft for one that is not there."""
-    wanted = {position for candidate in candidates for position in candidate.rests_on}
-    events = {event.position: event for event in session.spoken().filter(position__in=wanted)}
+    positions = {position for candidate in candidates for position in candidate.rests_on}
+    events = {event.position: event for event in session.spoken().filter(position__in=positions)}
     for n, candidate in enumerate(candidates):
         missing = [position for position in candidate.rests_on if position not in events]
         if missing:
@@ -196,12 +194,12 @@ def flush_by_bot(
     with acting(actor):
         conversations.lock_session(session)
         # The candidates of a bot, checked against the open conversation as far as it may be used
-        shown = (
+        events = (
             retention.redact((event.handed_out() for event in session.spoken()), retention.redacted_events(session))
             if candidates
             else []
         )
-        transcript = Transcript(session, shown, _continuation(session))
+        transcript = Transcript(session, events, _continuation(session))
         checked = [transcript.check(candidate, must_quote=False) for candidate in candidates]
         for statement in checked:
             if statement.refusal is None:
@@ -286,15 +284,15 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
         model.may_ask() and session.open_cycle == cycle and (part := first_part(unflushed_events(session, before=end)))
     ):
         flushed_to = session.flushed_to
-        shown = retention.redact(part, retention.redacted_events(session))
-        extraction = model.extract(session, shown, before=_continuation(session)) if shown else EMPTY_EXTRACTION
+        events = retention.redact(part, retention.redacted_events(session))
+        extraction = model.extract(session, events, before=_continuation(session)) if events else EMPTY_EXTRACTION
         if extraction is None:
             break
         with acting(actor):
             conversations.lock_session(session)
             redacted = retention.redacted_events(session)
             is_current = (session.open_cycle, session.flushed_to) == (cycle, flushed_to)
-            if is_current and not any(event.pk in redacted for event in shown):
+            if is_current and not any(event.pk in redacted for event in events):
                 flush = _store_extraction(session, extraction, part, now=now, actor=actor)
             else:
                 log.info("session_flush_discarded", session=str(session.uid), conversation=cycle[0])
@@ -348,8 +346,8 @@ def _store_extraction(
 
 
 def _store_summary(session: Session, events: Sequence[SessionEvent], now: datetime, actor: str) -> Counter[str]:
-    stored = summaries.store_summary(session, events, summaries.FLUSHED, now=now, actor=actor)
-    return Counter(str(result.outcome) for result in stored)
+    results = summaries.store_summary(session, events, summaries.FLUSHED, now=now, actor=actor)
+    return Counter(str(result.outcome) for result in results)
 
 
 def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Counter[str]:
@@ -430,7 +428,7 @@ def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
     Without the model, which may take longer than a process that stops has.
     """
     end = time.monotonic() + seconds
-    flushed = left = 0
+    flushed_count = left_count = 0
     for session in _unflushed_sessions().order_by("-last_at").select_related("user_scope", "chat_scope"):
         if session.is_stale(now=now):  # older ones are stale too: the sweep closes them
             break
@@ -441,6 +439,6 @@ def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
             is_left = unflushed_events(session).exists()
         except PlatformError:  # in use; its turns are stored in any case
             is_left = True
-        flushed += has_flushed and not is_left
-        left += is_left
-    return {"flushed": flushed, "left": left}
+        flushed_count += has_flushed and not is_left
+        left_count += is_left
+    return {"flushed": flushed_count, "left": left_count}

@@ -112,8 +112,8 @@ class Forecast:
     @cached_property
     def extraction(self) -> Cost:
         """One question a conversation: all there is where nobody reads a second time (MEMORY_VERIFY=no)."""
-        fixed = self._fixed("extraction", schemas.ExtractionOutput) + conf.KNOWN_FACTS // 2 * _SHOWN_FACT_TOKENS
-        prompt = sum(fixed + stretch.shown_tokens for stretch in self.stretches)
+        fixed_tokens = self._fixed("extraction", schemas.ExtractionOutput) + conf.KNOWN_FACTS // 2 * _SHOWN_FACT_TOKENS
+        prompt = sum(fixed_tokens + stretch.shown_tokens for stretch in self.stretches)
         answer = sum(
             _SUMMARY_TOKENS + stretch.facts * _FACT_TOKENS if self.answer_tokens is None else self.answer_tokens
             for stretch in self.stretches
@@ -131,10 +131,10 @@ class Forecast:
         return self.extraction + self._reading(list(groups(self.stretches)))
 
     def _reading(self, grouped: Sequence[Sequence[Stretch]]) -> Cost:
-        fixed = self._fixed("verification", schemas.ReadingOutput)
+        fixed_tokens = self._fixed("verification", schemas.ReadingOutput)
         claims = [sum(stretch.facts + _OTHER_CLAIMS for stretch in group) for group in grouped]
-        shown = sum(stretch.shown_tokens for stretch in self.stretches)
-        prompt = fixed * len(grouped) + shown + sum(claims) * _CLAIM_TOKENS
+        shown_tokens = sum(stretch.shown_tokens for stretch in self.stretches)
+        prompt = fixed_tokens * len(grouped) + shown_tokens + sum(claims) * _CLAIM_TOKENS
         return Cost(len(grouped), prompt, sum(claims) * _VERDICT_TOKENS)
 
     def _fixed(self, name: str, schema: type[schemas.ExtractionOutput] | type[schemas.ReadingOutput]) -> int:
@@ -213,10 +213,10 @@ def forecast(workspace: Workspace, *, now: datetime) -> Forecast:
     for at, size, messages, turns in rows:
         count = max(ceil(size / conf.TOKEN_CAP), 1)  # parts, as one question holds no more
         stretches += [Stretch(at, size // count, messages // count, max(turns // count, 1))] * count
-    spent = Spend.objects.filter(
+    sums = Spend.objects.filter(
         workspace=workspace, purpose=extraction.PURPOSE, local_date__gt=(now - timedelta(days=30)).date()
     ).aggregate(calls=Sum("calls"), tokens=Sum("completion_tokens"))
-    calls, tokens = spent["calls"] or 0, spent["tokens"] or 0
+    calls, tokens = sums["calls"] or 0, sums["tokens"] or 0
     return Forecast(workspace, stretches, tokens / calls if calls >= _LEAST_CALLS else None)
 
 

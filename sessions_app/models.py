@@ -300,10 +300,10 @@ class SessionEvent(models.Model):
         """The least trusted of whose words it is (A19): of a person, the bot, or what its tools gave; a summary is the
         bot's, for it names no messages.
         """
-        spoken, is_group = self.kind in (EventKind.USER, EventKind.AMBIENT), self.session.is_group
+        is_spoken, is_group = self.kind in (EventKind.USER, EventKind.AMBIENT), self.session.is_group
         kind = ScopeKind.CHAT if is_group else ScopeKind.USER
-        tools = not spoken and (self.kind == EventKind.TOOL or bool(self.data.get("tool_calls")))
-        lineage = words_of(kind, spoken=spoken, answered=not spoken, used_tools=tools, is_about_self=not is_group)
+        tools = not is_spoken and (self.kind == EventKind.TOOL or bool(self.data.get("tool_calls")))
+        lineage = words_of(kind, spoken=is_spoken, answered=not is_spoken, used_tools=tools, is_about_self=not is_group)
         return Origin(lineage["trust"])
 
     @property
@@ -315,9 +315,9 @@ class SessionEvent(models.Model):
         """The message as it is shown and handed out: without what was recognised later as a secret in it."""
         if not self.data.get(HIDDEN_SPANS):
             return self
-        shown = copy(self)
-        shown.content = without(self.content, self.data[HIDDEN_SPANS])
-        return shown
+        message = copy(self)
+        message.content = without(self.content, self.data[HIDDEN_SPANS])
+        return message
 
 
 class EventIndex(models.Model):

@@ -39,14 +39,14 @@ def missing_messages(
     lock.
     """
     claimed = [*history, *_client_messages(messages)]
-    stored = _stored_messages(session, history, claimed)
-    if not stored and history:
+    stored_messages = _stored_messages(session, history, claimed)
+    if not stored_messages and history:
         # An earlier conversation, which is not gone on with, may have its first message (B4, B6)
         ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
         if ended.filter(kind=history[0].role, content=history[0].content).exists():
             raise _differs(0, len(history))
-    common = min(len(stored), len(claimed))
-    if (first := _first_difference(stored, claimed)) is not None:
+    common = min(len(stored_messages), len(claimed))
+    if (first := _first_difference(stored_messages, claimed)) is not None:
         raise _differs(first, len(history))
     for n, message in enumerate(history[common:], start=common):
         if message.role not in SPOKEN:
@@ -72,23 +72,23 @@ def _stored_messages(
 
     Without the redacted messages where that is what the client has (A15).
     """
-    spoken, begin = session.spoken(), []
+    rows, begin = session.spoken(), []
     if history and history[0].role == EventKind.SUMMARY:
         summaries = session.messages().filter(kind=EventKind.SUMMARY, content=history[0].content)
         summary = summaries.order_by("-position").first()
         if summary is None:
             return [ClientMessage("", "")]  # differs from whatever the client has
-        spoken, begin = spoken.filter(position__gt=summary.data["covers_to"]), [history[0]]
-    events = [event.handed_out() for event in spoken]
-    stored = [*begin, *_client_messages(events)]
-    if _first_difference(stored, claimed) is None:
-        return stored
+        rows, begin = rows.filter(position__gt=summary.data["covers_to"]), [history[0]]
+    events = [event.handed_out() for event in rows]
+    messages = [*begin, *_client_messages(events)]
+    if _first_difference(messages, claimed) is None:
+        return messages
     redacted = [*begin, *_client_messages(retention.redact(events, retention.redacted_events(session)))]
-    return redacted if _first_difference(redacted, claimed) is None else stored
+    return redacted if _first_difference(redacted, claimed) is None else messages
 
 
-def _first_difference(stored: Sequence[ClientMessage], claimed: Sequence[ClientMessage]) -> int | None:
-    pairs = enumerate(zip(stored, claimed, strict=False))
+def _first_difference(stored_messages: Sequence[ClientMessage], claimed: Sequence[ClientMessage]) -> int | None:
+    pairs = enumerate(zip(stored_messages, claimed, strict=False))
     return next(
         (
             n

@@ -70,9 +70,9 @@ class TurnEvents:
 
 def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
     """The turns of a conversation; one begins with a user's message after an answer or another user's."""
-    spoken = [event for event in events if event.kind in HEARD]
-    first = [n for n, event in enumerate(spoken) if n == 0 or begins(spoken[n - 1], event)]
-    return [TurnEvents(spoken[begin:end]) for begin, end in pairwise([*first, len(spoken)])]
+    messages = [event for event in events if event.kind in HEARD]
+    first = [n for n, event in enumerate(messages) if n == 0 or begins(messages[n - 1], event)]
+    return [TurnEvents(messages[begin:end]) for begin, end in pairwise([*first, len(messages)])]
 
 
 def without_echoes(turns: Sequence[TurnEvents]) -> list[TurnEvents]:
@@ -125,8 +125,8 @@ def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, recurring: Counter[
             is_answer = event.kind != EventKind.USER
             label = "Assistant" if is_answer else (turn.sender if names else "") or "User"
             utterance = Utterance(content=event.content, origin="", label=label, is_answer=is_answer)
-            for spoken in filter(None, spoken_sentences(event.content)):
-                content = text.smart_truncate(spoken, _SENTENCE_CHARS)
+            for sentence_text in filter(None, spoken_sentences(event.content)):
+                content = text.smart_truncate(sentence_text, _SENTENCE_CHARS)
                 candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
     sizes = [text.count_tokens(sentence.content) + _LABEL_TOKENS for sentence in candidates]
 
@@ -135,8 +135,8 @@ def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, recurring: Counter[
         theme = sum(min(recurring[term], 5) for term in sentence.terms) / (len(sentence.terms) + 3)
         return theme + 1.5 * bool(_TELLING.search(sentence.content)) + 0.5 * (not sentence.utterance.is_answer)
 
-    chosen = choose(candidates, score, lambda some: sum(sizes[sentence.position] for sentence in some) <= max_tokens)
-    return write(chosen, separator=" ")
+    sentences = choose(candidates, score, lambda some: sum(sizes[sentence.position] for sentence in some) <= max_tokens)
+    return write(sentences, separator=" ")
 
 
 #: Of a closed conversation its last TURNS are kept, of one that goes on a summary.
@@ -155,9 +155,9 @@ def store_summary(
         return []
     with transaction.atomic():
         locked = entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
-        left = retention.redact(events, retention.redacted_events(session, events[0].conversation))
+        visible_events = retention.redact(events, retention.redacted_events(session, events[0].conversation))
         drafts = []
-        for scope, share, sender in _shares(session, turns_of(left)):
+        for scope, share, sender in _shares(session, turns_of(visible_events)):
             is_chat = scope.kind == ScopeKind.CHAT
             turns = without_echoes(share)
             if subtype == EXPIRED:

@@ -73,27 +73,27 @@ def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int 
     for entry in rows.prefetch_related("slots"):
         by_origins[tuple(entry.origins)].append(entry)
     turns = [_UnreadTurn(origins, copies) for origins, copies in by_origins.items()]
-    done = 0
+    total = 0
     for begin in range(0, len(turns), CHUNK):
         with transaction.atomic(), acting(actor, savepoint=False):
-            done += sum(_buffer(turn, events, now) for turn, events in _with_messages(turns[begin : begin + CHUNK]))
-    if done:
-        talked = {turn.session_uid for turn in turns}
-        buffer.seal(ExtractionBatch.objects.filter(workspace=workspace, session_uid__in=talked), now=now)
-    return done
+            total += sum(_buffer(turn, events, now) for turn, events in _with_messages(turns[begin : begin + CHUNK]))
+    if total:
+        session_uids = {turn.session_uid for turn in turns}
+        buffer.seal(ExtractionBatch.objects.filter(workspace=workspace, session_uid__in=session_uids), now=now)
+    return total
 
 
 def _with_messages(turns: Sequence[_UnreadTurn]) -> Iterator[tuple[_UnreadTurn, list[SessionEvent]]]:
     """The turns that are not in the buffer yet, with their messages as they stand today."""
     ids = {pk for turn in turns for pk in event_ids(turn.origins)}
     events = SessionEvent.objects.filter(session__uid__in={turn.session_uid for turn in turns})
-    found = {event.pk: event for event in events.filter(pk__in=ids, kind__in=_ROLES)}
+    events_by_pk = {event.pk: event for event in events.filter(pk__in=ids, kind__in=_ROLES)}
     # The messages of these conversations that wait in the buffer
     rows = BufferedTurn.objects.filter(batch__session_uid__in={turn.session_uid for turn in turns})
-    buffered = {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
+    buffered_ids = {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
     for turn in turns:
-        own = [found[pk] for pk in event_ids(turn.origins) if pk in found]
-        if own and buffered.isdisjoint(turn.origins):
+        own = [events_by_pk[pk] for pk in event_ids(turn.origins) if pk in events_by_pk]
+        if own and buffered_ids.isdisjoint(turn.origins):
             yield turn, own
 
 

@@ -41,8 +41,8 @@ def session_for(caller: Caller, name: str, place: dict[str, str]) -> Session:
         is_id = str(UUID(name)) == name.lower()
     except ValueError:
         is_id = False
-    named = Q(uid=name) if is_id else Q(key=name, **place)
-    sessions = list(visible_sessions(caller).filter(named)[:2])
+    condition = Q(uid=name) if is_id else Q(key=name, **place)
+    sessions = list(visible_sessions(caller).filter(condition)[:2])
     if not sessions:
         raise SessionNotFound
     if len(sessions) > 1:

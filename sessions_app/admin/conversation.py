@@ -61,14 +61,14 @@ class TakenOut:
 def memories_of(session: Session, events: Sequence[SessionEvent]) -> dict[int, list[MadeMemory]]:
     """By the position of a message, the memories that rest on it; those of a whole turn stand at its question."""
     origins = {session.origin_of(event): event for event in events}
-    resting = _resting_on(session, events, origins) if origins else []
+    entries = _resting_on(session, events, origins) if origins else []
     by_position: defaultdict[int, list[MadeMemory]] = defaultdict(list)
-    for entry in resting:
-        named = sorted((origins[path] for path in entry.origins if path in origins), key=lambda event: event.position)
-        questions = [event for event in named if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
-        of_turn = len(named) if len(questions) < 2 else 2  # the message, and the answer to it
+    for entry in entries:
+        sources = sorted((origins[path] for path in entry.origins if path in origins), key=lambda event: event.position)
+        questions = [event for event in sources if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
+        of_turn = len(sources) if len(questions) < 2 else 2  # the message, and the answer to it
         others = max(len(entry.origins) - of_turn, 0)
-        for event in questions or named[:1]:
+        for event in questions or sources[:1]:
             by_position[event.position].append(MadeMemory(entry, others))
     return {position: rows[:SHOWN] for position, rows in by_position.items()}
 
@@ -82,18 +82,18 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
     """
     turn = _turn(session, event)
     origins = {session.origin_of(message) for message in turn}
-    resting = _resting_on(session, turn, origins)
-    taken_out = set(Suppression.objects.filter(entry__in=resting).values_list("entry_id", flat=True))
+    entries = _resting_on(session, turn, origins)
+    taken_out = set(Suppression.objects.filter(entry__in=entries).values_list("entry_id", flat=True))
     by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
-    for entry in resting:
+    for entry in entries:
         if entry.pk not in taken_out and not entry.scope.frozen:
             by_scope[entry.scope_id].append(entry)
-    chosen: dict[int, Entry] = {}
+    entries_by_pk: dict[int, Entry] = {}
     for group in by_scope.values():
         own = [entry for entry in group if origins.issuperset(entry.origins)]
         goes_here = own or [entry for entry in group if entry.is_live()]
-        chosen |= {entry.pk: entry for entry in goes_here}
-    left_out = {(entry.scope_id, path) for entry in chosen.values() for path in entry.origins}
+        entries_by_pk |= {entry.pk: entry for entry in goes_here}
+    left_out = {(entry.scope_id, path) for entry in entries_by_pk.values() for path in entry.origins}
     # The days that are served and rest on these messages
     in_use = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, turn))
     resting_days = in_use.filter(origins__overlap=sorted({path for _scope, path in left_out} | origins))
@@ -103,8 +103,8 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
     goes = [day for day in days if any((day.scope_id, path) in left_out for path in day.origins)]
     return TakenOut(
         turn=turn,
-        entries=list(chosen.values()),
-        along=[entry for entry in resting if entry.is_live() and entry.pk not in chosen],
+        entries=list(entries_by_pk.values()),
+        along=[entry for entry in entries if entry.is_live() and entry.pk not in entries_by_pk],
         days=goes,
         remaining_days=[day for day in days if day not in goes and origins.intersection(day.origins)],
         messages=list(others.order_by("at", "pk")),
@@ -127,9 +127,9 @@ def _turn(session: Session, event: SessionEvent) -> list[SessionEvent]:
     if event.kind != EventKind.USER:
         return [event]
     later = session.messages(event.conversation).filter(position__gt=event.position)
-    following = later.filter(kind=EventKind.USER).values_list("position", flat=True).first()
+    next_position = later.filter(kind=EventKind.USER).values_list("position", flat=True).first()
     answers = later.filter(kind__in=(EventKind.ASSISTANT, EventKind.TOOL))
-    return [event, *(answers.filter(position__lt=following) if following else answers)]
+    return [event, *(answers.filter(position__lt=next_position) if next_position else answers)]
 
 
 def _scopes(session: Session, events: Iterable[SessionEvent]) -> list[int]:
@@ -142,8 +142,8 @@ def _scopes(session: Session, events: Iterable[SessionEvent]) -> list[int]:
 
 def _resting_on(session: Session, events: Sequence[SessionEvent], origins: Collection[str]) -> list[Entry]:
     rows = Entry.objects.filter(workspace_id=session.workspace_id, scope__in=_scopes(session, events))
-    resting = rows.filter(origins__overlap=sorted(origins)).select_related("scope").defer("terms")
-    return list(resting.order_by("created_at", "pk"))
+    entries = rows.filter(origins__overlap=sorted(origins)).select_related("scope").defer("terms")
+    return list(entries.order_by("created_at", "pk"))
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -168,41 +168,41 @@ def served_recalls(session: Session, page: list[SessionEvent]) -> dict[int, list
         return {}
     between = (questions[0].at - BEFORE, questions[-1].at + BEFORE)
     # By the recall a bot named with its answer: the position of the question before that answer
-    named, question = {}, 0
+    position_by_recall, question = {}, 0
     for event in page:
         question = event.position if event.kind == EventKind.USER else question
         recall = str(event.data.get("recall_id", ""))
         if question and _UUID.fullmatch(recall):
-            named[recall] = question
+            position_by_recall[recall] = question
     here = RecallTrace.objects.filter(workspace_id=session.workspace_id).defer("candidates", "terms")
     near = here.filter(session_key=session.key, created_at__range=between).order_by("-created_at")[:RECALLS]
-    traces = sorted({*near, *here.filter(uid__in=named)}, key=lambda trace: (trace.created_at, trace.pk))
-    wanted = {pk for trace in traces for pk in trace.served}
-    entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
+    traces = sorted({*near, *here.filter(uid__in=position_by_recall)}, key=lambda trace: (trace.created_at, trace.pk))
+    entry_pks = {pk for trace in traces for pk in trace.served}
+    entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(entry_pks)
     then = served_versions_by_trace(traces, entries)
     by_position: defaultdict[int, list[ServedRecall]] = defaultdict(list)
     for trace in traces:
         # Named, or the first question near the recall with the same words
-        close = (asked for asked in questions if abs(asked.at - trace.created_at) <= BEFORE)
-        same = (asked.position for asked in close if asked.content.strip() == trace.message.strip())
-        position = named.get(str(trace.uid)) or next(same, None)
+        close = (event for event in questions if abs(event.at - trace.created_at) <= BEFORE)
+        same = (event.position for event in close if event.content.strip() == trace.message.strip())
+        position = position_by_recall.get(str(trace.uid)) or next(same, None)
         if position is not None:
-            served = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
-            by_position[position].append(ServedRecall(trace, served))
+            pairs = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
+            by_position[position].append(ServedRecall(trace, pairs))
     return by_position
 
 
 def recalls_of_answers(
-    page: Sequence[SessionEvent], served: Mapping[int, Sequence[ServedRecall]]
+    page: Sequence[SessionEvent], recalls_by_position: Mapping[int, Sequence[ServedRecall]]
 ) -> dict[int, RecallTrace]:
     """By the position of an answer the recall it was given with: the one it names, else the last of its question."""
-    by_uid = {str(recall.trace.uid): recall.trace for recalls in served.values() for recall in recalls}
+    by_uid = {str(recall.trace.uid): recall.trace for recalls in recalls_by_position.values() for recall in recalls}
     answers, question_position = {}, 0
     for event in page:
         question_position = event.position if event.kind == EventKind.USER else question_position
         if event.kind != EventKind.ASSISTANT:
             continue
-        of_question = [recall.trace for recall in served.get(question_position, ())]
+        of_question = [recall.trace for recall in recalls_by_position.get(question_position, ())]
         trace = by_uid.get(str(event.data.get("recall_id"))) or next(reversed(of_question), None)
         if trace is not None:
             answers[event.position] = trace
@@ -272,7 +272,7 @@ class Bubble:
     @property
     def out_of_use(self) -> list[str]:
         """What became of the memories that rest on it and are not in use, each once."""
-        return list(dict.fromkeys(made.state_label for made in self.memories if made.state_label))
+        return list(dict.fromkeys(memory.state_label for memory in self.memories if memory.state_label))
 
     @property
     def may_go(self) -> bool:
@@ -348,7 +348,7 @@ def _hits(session: Session, words: str) -> list[Hit]:
 def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationPage:
     """The conversation and page the query names, else the newest page of the latest conversation."""
     # the conversations messages are kept of, the latest first; the one with nothing in it yet is not shown
-    wanted = _number(query.get("life"))
+    wanted_number = _number(query.get("life"))
     rows = list(
         SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
         .values("conversation")
@@ -356,7 +356,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
         .order_by("-conversation")[:TABS]
     )
     numbers = [row["conversation"] for row in rows]
-    shown = wanted if wanted in numbers else next(iter(numbers), session.conversation)
+    shown_number = wanted_number if wanted_number in numbers else next(iter(numbers), session.conversation)
     tabs = [
         ConversationTab(
             number=row["conversation"],
@@ -364,7 +364,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
             began=row["began"],
             ended=row["ended"],
             is_open=row["conversation"] == session.conversation,
-            is_shown=row["conversation"] == shown,
+            is_shown=row["conversation"] == shown_number,
         )
         for row in rows
     ]
@@ -415,12 +415,12 @@ def _days(
     session: Session,
     page: list[SessionEvent],
     markers: dict[int, list[Marker]],
-    served: dict[int, list[ServedRecall]],
+    recalls: dict[int, list[ServedRecall]],
     zone: ZoneInfo,
     redacted: Collection[int],
 ) -> list[Day]:
     days: list[Day] = []
-    made, answers = memories_of(session, page), recalls_of_answers(page, served)
+    memories, answers = memories_of(session, page), recalls_of_answers(page, recalls)
     scope = session.chat_scope if session.is_group else session.user_scope
     before: SessionEvent | None = None
     for event in page:
@@ -440,10 +440,10 @@ def _days(
                 is_first=before is None or _heading(before) != _heading(event),
                 is_redacted=event.pk in redacted,
                 tools=_tools(event),
-                served=served.get(event.position, []),
+                served=recalls.get(event.position, []),
                 rests_on=answers.get(event.position),
                 markers=markers.get(event.position, []),
-                memories=made.get(event.position, []),
+                memories=memories.get(event.position, []),
             )
         )
         before = event
@@ -473,10 +473,10 @@ _PATH = re.compile(r"session_events/[0-9a-f-]+/\d+/event-(\d{1,18})")
 
 def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
     """Messages that are still kept, each with its place in its conversation."""
-    named = [int(match[1]) for path in paths if (match := _PATH.fullmatch(path))]
-    if not named:
+    event_pks = [int(match[1]) for path in paths if (match := _PATH.fullmatch(path))]
+    if not event_pks:
         return {}
-    events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=named).select_related("session")
+    events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=event_pks).select_related("session")
     return {
         event.session.origin_of(event): FoundEvent(
             who=as_name(event.sender_name) or event.sender_id or event.get_kind_display(),

@@ -55,8 +55,8 @@ def page(request: HttpRequest) -> HttpResponse:
         text = ngettext("%(n)d turn is read now.", "%(n)d turns are read now.", turns) % {"n": turns}
         messages.success(request, text)
         return HttpResponseRedirect(f"{reverse('model_cost')}?of={workspace.pk}")
-    asked = {"price_in": conf.LLM_PRICE_IN or None, "price_out": conf.LLM_PRICE_OUT or None} | request.GET.dict()
-    form = PriceForm(asked)
+    form_data = {"price_in": conf.LLM_PRICE_IN or None, "price_out": conf.LLM_PRICE_OUT or None} | request.GET.dict()
+    form = PriceForm(form_data)
     prices = form.cleaned_data if form.is_valid() else {}
     has_prices = bool(prices.get("price_in") or prices.get("price_out"))
     context: dict[str, Any] = {
@@ -72,14 +72,14 @@ def page(request: HttpRequest) -> HttpResponse:
     }
     if workspace is not None:
         week = model_cost.forecast(workspace, now=now)
-        spent = model_cost.spent_in_week(workspace, now=now)
+        cost = model_cost.spent_in_week(workspace, now=now)
         price = (prices.get("price_in") or 0.0, prices.get("price_out") or 0.0)
         context |= {
             "count": len(week.stretches),
             "is_measured": week.answer_tokens is not None,
             "ways": [(way, way.cost.money(*price)) for way in model_cost.ways(week)],
-            "spent": spent,
-            "spent_money": spent.money(*price),
+            "spent": cost,
+            "spent_money": cost.money(*price),
             "refused": model_cost.refused_in_month(workspace, now=now),
             "waiting": ExtractionBatch.objects.filter(
                 workspace=workspace, state=BufferState.WAITING, error__startswith="BudgetSpent"

@@ -52,10 +52,10 @@ class Asker:
 
 def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
     """By the id of each trace: two queries, however many they are."""
-    wanted = {pk for trace in traces for pk in trace.scopes}
+    scope_pks = {pk for trace in traces for pk in trace.scopes}
     of = {trace.workspace_id for trace in traces}
-    asked_in = Scope.objects.filter(workspace_id__in=of, pk__in=wanted)
-    scopes = {scope.pk: scope for scope in asked_in.only("workspace_id", "key", "label", "sender_names")}
+    scope_rows = Scope.objects.filter(workspace_id__in=of, pk__in=scope_pks)
+    scopes = {scope.pk: scope for scope in scope_rows.only("workspace_id", "key", "label", "sender_names")}
     keys = {trace.session_key for trace in traces if trace.session_key}
     sessions: dict[tuple[int, str], list[Session]] = {}
     for session in Session.objects.filter(workspace_id__in=of, key__in=keys).order_by("-last_at"):
@@ -79,8 +79,8 @@ def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
     folded = " ".join(words.split()).casefold()
-    called = scopes.filter(sender_names__icontains=folded).values_list("sender_names", flat=True)[:_NAMES_MOST]
-    return [words, *{pk for names in called for pk, name in names.items() if name.casefold() == folded}]
+    sender_names = scopes.filter(sender_names__icontains=folded).values_list("sender_names", flat=True)[:_NAMES_MOST]
+    return [words, *{pk for names in sender_names for pk, name in names.items() if name.casefold() == folded}]
 
 
 _NAMES_MOST = 500  # scopes looked through for a name
@@ -93,8 +93,8 @@ def _chat(session: Session | None, scopes: Mapping[int, Scope]) -> str:
     if not session.is_group:
         return gettext("%(platform)s, direct chat") % {"platform": place}
     scope = scopes.get(session.chat_scope_id or 0)
-    named = (scope.label if scope else "") or session.chat_id
-    return gettext("%(platform)s, group %(chat)s") % {"platform": place, "chat": named}
+    name = (scope.label if scope else "") or session.chat_id
+    return gettext("%(platform)s, group %(chat)s") % {"platform": place, "chat": name}
 
 
 #: Characters of a question in the list.
@@ -118,8 +118,8 @@ _COLORS = Colors(
 
 def used_by_answer(trace: RecallTrace) -> int | None:
     """How many served memories the answer used: as the bot reported, else by its words; None where nobody knows."""
-    used = trace.overlap if trace.used is None else trace.used
-    return None if used is None else len(used)
+    used_pks = trace.overlap if trace.used is None else trace.used
+    return None if used_pks is None else len(used_pks)
 
 
 class TraceColumns(CsvList):
@@ -170,13 +170,13 @@ class TraceColumns(CsvList):
     @display(description=_("served"))
     def outcome(self, trace: RecallTrace) -> str:
         """How many were served, and below it how many of them the answer used, or what was missing."""
-        count, used = len(trace.served), used_by_answer(trace)
-        served = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
-        made = "" if used is None or not count else gettext("%(n)d used") % {"n": used}
+        count, used_count = len(trace.served), used_by_answer(trace)
+        served_text = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
+        used_text = "" if used_count is None or not count else gettext("%(n)d used") % {"n": used_count}
         without = next((str(label) for part, label in DEGRADED.items() if part in trace.degraded), "")
         then = trace.query.get("as_of")
         back = gettext("memory as of %(then)s") % {"then": moment_label(then)} if then else ""
-        return beneath(served, " · ".join(filter(None, [made, without, back])))
+        return beneath(served_text, " · ".join(filter(None, [used_text, without, back])))
 
     @display(description=pgettext_lazy("recall", "asked"), ordering="created_at")
     def created(self, trace: Any) -> str:
@@ -210,7 +210,7 @@ class _Typed(TextFilter):
         text = (self.value() or "").strip().replace("\0", "")
         return self.narrowed(queryset, text, workspaces_of(request)) if text else queryset
 
-    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
         raise NotImplementedError
 
 
@@ -220,8 +220,8 @@ class AskerFilter(_Typed):
     title = _("person")
     parameter_name = "person"
 
-    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        return rows.filter(asker__in=ids_of_people(asked, workspaces))
+    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        return rows.filter(asker__in=ids_of_people(value, workspaces))
 
 
 class ChatFilter(_Typed):
@@ -230,9 +230,9 @@ class ChatFilter(_Typed):
     title = _("chat or session")
     parameter_name = "chat"
 
-    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        named = _sessions_of(workspaces).filter(Q(key=asked) | Q(chat_id=asked) | Q(peer=asked))
-        return rows.filter(session_key__in=[asked, *named.values_list("key", flat=True)[:FEW_SESSIONS]])
+    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        sessions = _sessions_of(workspaces).filter(Q(key=value) | Q(chat_id=value) | Q(peer=value))
+        return rows.filter(session_key__in=[value, *sessions.values_list("key", flat=True)[:FEW_SESSIONS]])
 
 
 class ChannelFilter(_Typed):
@@ -241,8 +241,8 @@ class ChannelFilter(_Typed):
     title = _("channel (telegram or telegram:account)")
     parameter_name = "channel"
 
-    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        platform, _colon, account = asked.partition(":")
+    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        platform, _colon, account = value.partition(":")
         of_channel = _sessions_of(workspaces).filter(platform=platform.lower())
         if account:
             of_channel = of_channel.filter(account=account)
@@ -288,13 +288,13 @@ def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
     """The bot's answer, where the turn was stored; three queries at most."""
     if session is None:
         return None
-    named = _messages(session).filter(data__recall_id=str(trace.uid), kind=EventKind.ASSISTANT).first()
-    event = named
+    answer = _messages(session).filter(data__recall_id=str(trace.uid), kind=EventKind.ASSISTANT).first()
+    event = answer
     if event is None:
         # The first answer to the question with the words of the recall, asked within ten minutes of it
         between = (trace.created_at - BEFORE, trace.created_at + BEFORE)
-        spoken = Q(kind__in=(EventKind.USER, EventKind.ASSISTANT))
-        near = _messages(session).filter(spoken, at__range=between).order_by("conversation", "position")[:_LOOKED_AT]
+        is_talk = Q(kind__in=(EventKind.USER, EventKind.ASSISTANT))
+        near = _messages(session).filter(is_talk, at__range=between).order_by("conversation", "position")[:_LOOKED_AT]
         question: SessionEvent | None = None
         for message in near:
             if message.kind == EventKind.USER:
@@ -305,7 +305,7 @@ def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
     if event is None:
         return None
     redacted = retention.redacted_events(session, event.conversation)
-    return Reply(event.handed_out(), message_url(session, event), named is not None, event.pk in redacted)
+    return Reply(event.handed_out(), message_url(session, event), answer is not None, event.pk in redacted)
 
 
 def _messages(session: Session) -> QuerySet[SessionEvent]:
@@ -329,11 +329,11 @@ class TraceLog(ViewedChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows, seen = list(self.result_list), workspaces_of(request)
+        rows, workspaces = list(self.result_list), workspaces_of(request)
         askers = askers_of(rows)
         for row in rows:
             row.asker_shown, row.searched = askers[row.pk], self.query
-            row.is_one_of_several = seen is None or len(seen) > 1
+            row.is_one_of_several = workspaces is None or len(workspaces) > 1
         self.result_list = rows
 
 
@@ -388,8 +388,8 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Without the workspace for those who see one."""
-        seen = workspaces_of(request)
-        is_one = seen is not None and len(seen) == 1
+        workspaces = workspaces_of(request)
+        is_one = workspaces is not None and len(workspaces) == 1
         return [narrowing for narrowing in self.list_filter if not (is_one and narrowing == _BY_WORKSPACE)]
 
     @display(description=_("scopes"))

@@ -67,15 +67,15 @@ def _flush(call: ActionCall) -> str:
 def _close(call: ActionCall) -> str:
     with acting(call.actor):
         conversations.lock_session(call.row)
-        closed = conversations.close(call.row, conversations.CLOSED, now=call.now)
-    return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
+        is_closed = conversations.close(call.row, conversations.CLOSED, now=call.now)
+    return gettext("The conversation is closed.") if is_closed else gettext("Nothing has been said in it yet.")
 
 
 def _reset(call: ActionCall) -> str:
     with acting(call.actor):
         conversations.lock_session(call.row)
-        closed = conversations.reset(call.row, now=call.now)
-    return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")
+        is_closed = conversations.reset(call.row, now=call.now)
+    return gettext("The conversation is reset.") if is_closed else gettext("Nothing has been said in it yet.")
 
 
 _OF_SESSIONS: dict[str, Any] = {
@@ -201,21 +201,21 @@ def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset
         Speaker(*row) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for row in finder(words, workspaces)
     }
     # Whose messages came with such a name: the last one of each, and those that memories still tell
-    called = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
-    scopes = Scope.objects.annotate(called=called)
+    speaker_names = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
+    scopes = Scope.objects.annotate(called=speaker_names)
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
     with_name = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")
-    named = list(with_name.only("workspace_id", "key", "sender_names")[:SCOPES_MOST])
+    named_scopes = list(with_name.only("workspace_id", "key", "sender_names")[:SCOPES_MOST])
     folded = words.casefold()
     latest = {
         Speaker(scope.workspace_id, platform_of_key(scope.key), peer)
-        for scope in named
+        for scope in named_scopes
         for peer, name in scope.sender_names.items()
         if folded in name.casefold()
     }
-    spoken = Entry.objects.live().filter(scope__in=[scope.pk for scope in named], speaker__icontains=words)
-    earlier = spoken.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
+    statements = Entry.objects.live().filter(scope__in=[scope.pk for scope in named_scopes], speaker__icontains=words)
+    earlier = statements.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
     speakers = sorted(by_finders | latest | {Speaker(*row) for row in earlier[:SPEAKERS_MOST]})
     columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
     return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
@@ -312,9 +312,9 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
     def rules_in_words(self, session: Session) -> str:
         """The channel's rules when it was last used, in words; what leaves it to the platform is left out."""
         rules = session.channel_rules()
-        shown = [(label, getattr(rules, name), words) for name, (label, words) in _RULES.items()]
+        rows = [(label, getattr(rules, name), words) for name, (label, words) in _RULES.items()]
         return " · ".join(
-            f"{label}: {words.get(value, value)}" for label, value, words in shown if value not in (None, "")
+            f"{label}: {words.get(value, value)}" for label, value, words in rows if value not in (None, "")
         )
 
     def change_view(

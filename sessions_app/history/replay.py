@@ -53,11 +53,11 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     them than PostgreSQL to find them.
     """
     redacted = retention.redacted_events(session)
-    summary, compacted = retention.latest_summary(session, redacted)
+    summary, compacted_to = retention.latest_summary(session, redacted)
     parameters: dict[str, Any] = {
         "session": session.pk,
         "conversation": session.conversation,
-        "compacted": compacted,
+        "compacted": compacted_to,
         "spoken": [kind.value for kind in SPOKEN],
         "redacted": list(redacted),
         "each": MESSAGE_TOKENS,
@@ -65,7 +65,7 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, parameters)
-        spoken = [
+        messages = [
             ReplayedMessage(
                 *(pk, position, kind, sender, name),
                 without(content, json.loads(secrets)) if secrets else content,
@@ -75,9 +75,9 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
             for pk, position, kind, sender, name, content, tokens, at, secrets in cursor.fetchall()
         ]
     if summary is None:
-        return spoken
+        return messages
     values = [getattr(summary.handed_out(), name) for name in ReplayedMessage._fields]
-    return [ReplayedMessage._make(values), *spoken]
+    return [ReplayedMessage._make(values), *messages]
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,19 @@ def replay_history(session: Session, *, max_tokens: int | None = None, now: date
     redacted = retention.redacted_events(session)
     latest, up_to = retention.latest_summary(session, redacted)
     summary = [latest] if latest else []
-    spoken = retention.redact(session.spoken().filter(position__gt=up_to), redacted)
+    messages = retention.redact(session.spoken().filter(position__gt=up_to), redacted)
     limit = session.max_tokens() if max_tokens is None else max_tokens
-    fitting = newest_turns(spoken, limit - sum(event.tokens for event in summary))
-    events = [event.handed_out() for event in (*summary, *fitting)]
-    return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
+    turns = newest_turns(messages, limit - sum(event.tokens for event in summary))
+    events = [event.handed_out() for event in (*summary, *turns)]
+    return History(events, sum(event.tokens for event in events), len(turns) < len(messages))
 
 
 def newest_turns(events: list[M], limit: int, *, overhead: int = 0) -> list[M]:
     """The newest whole turns within `limit` tokens; `overhead` is added for each message."""
-    used, begin = 0, len(events)
+    tokens, begin = 0, len(events)
     for position in range(len(events) - 1, -1, -1):
-        used += events[position].tokens + overhead
-        if used > limit:
+        tokens += events[position].tokens + overhead
+        if tokens > limit:
             break
         if events[position].kind == EventKind.USER or position == 0:
             begin = position

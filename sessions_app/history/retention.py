@@ -93,8 +93,8 @@ def clean_events(*, now: datetime) -> dict[str, int]:
 
     What facts quote of them is forgotten with them.
     """
-    total, removed = 0, CHUNK
-    while removed == CHUNK:
+    total, removed_count = 0, CHUNK
+    while removed_count == CHUNK:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_REMOVE, {"before": now - conf.SESSION_EVENT_TTL, "chunk": CHUNK})
             rows = cursor.fetchall()
@@ -102,10 +102,10 @@ def clean_events(*, now: datetime) -> dict[str, int]:
             origins: dict[int, list[str]] = {}
             for workspace, session, conversation, event in rows:
                 origins.setdefault(workspace, []).append(f"{conversation_path(session, conversation)}/event-{event}")
-            for workspace, named in origins.items():
-                evidence.forget(workspace, named)
-        removed = len(rows)
-        total += removed
+            for workspace, paths in origins.items():
+                evidence.forget(workspace, paths)
+        removed_count = len(rows)
+        total += removed_count
     return {"events": total}
 
 
@@ -125,13 +125,13 @@ def mark_messages(scope: Scope) -> None:
                 # Of one conversation: a bot often repeats its user's words
                 messages = list(session.messages(conversation).only("pk", "content", "data"))
                 values = {secret.value for message in messages for secret in find_secrets(message.content)}
-                changed = []
+                changed_messages = []
                 for message in messages if values else ():
                     spans = [list(span) for span in secret_spans(message.content, values)]
                     if spans and message.data.get(HIDDEN_SPANS) != spans:
                         message.data = {**message.data, HIDDEN_SPANS: spans}
-                        changed.append(message)
-                SessionEvent.objects.bulk_update(changed, ["data"], batch_size=500)
+                        changed_messages.append(message)
+                SessionEvent.objects.bulk_update(changed_messages, ["data"], batch_size=500)
 
 
 #: Suppressions are indexed by conversation; a memory of several conversations stands under this.
@@ -195,9 +195,9 @@ def redact(events: Iterable[M], redacted: Collection[int]) -> list[M]:
     return [event for event in events if event.pk not in redacted]
 
 
-def reveals(redacted: Mapping[int, int], up_to: int, shown: Collection[int] = ()) -> bool:
-    """Whether a text about all up to a position may tell a redacted message; `shown` were redacted when it was made."""
-    return any(position <= up_to and pk not in shown for pk, position in redacted.items())
+def reveals(redacted: Mapping[int, int], up_to: int, shown_pks: Collection[int] = ()) -> bool:
+    """Whether a text about all up to a position may tell a redacted message; `shown_pks`: redacted when it was made."""
+    return any(position <= up_to and pk not in shown_pks for pk, position in redacted.items())
 
 
 def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[SessionEvent | None, int]:

@@ -91,9 +91,9 @@ class EventEmbedder:
         So they are found by their words alone for moments, and not for as long as it takes to embed them.
         """
         place = change.workspace.pk, change.new.pk
-        waiting = EventIndex.objects.filter(workspace=change.workspace, pk__gt=self._prepared.get(place, 0))
-        embedded = waiting.exclude(model=None).order_by("pk").select_related("event").only(*_CLAIMED)
-        rows = list(embedded[: conf.SESSION_EVENT_EMBED_BATCH])
+        rows_ahead = EventIndex.objects.filter(workspace=change.workspace, pk__gt=self._prepared.get(place, 0))
+        indexed_rows = rows_ahead.exclude(model=None).order_by("pk").select_related("event").only(*_CLAIMED)
+        rows = list(indexed_rows[: conf.SESSION_EVENT_EMBED_BATCH])
         if not (conf.SESSION_EVENT_EMBEDDING and rows):
             return True
         claims = _claims(rows)
@@ -148,8 +148,8 @@ def _claim_of_one_model(
     waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
     rows = waiting.select_related("event").only(*_CLAIMED)
     claims = _claims(rows.claim(limit, retry_at=now + LEASE))
-    wanted = [models[claim.workspace_id] for claim in claims if claim.workspace_id in models]
-    model = wanted[0] if wanted else None
+    claim_models = [models[claim.workspace_id] for claim in claims if claim.workspace_id in models]
+    model = claim_models[0] if claim_models else None
     of_model = [claim for claim in claims if models.get(claim.workspace_id) == model]
     return of_model, [claim for claim in claims if claim not in of_model], model
 
@@ -164,10 +164,10 @@ def _claims(rows: Sequence[EventIndex]) -> Sequence[EventClaim]:
 
 def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence[EventClaim]]:
     """The claims embedded at once, at least one; and the others."""
-    used = 0
+    tokens = 0
     for count, claim in enumerate(claims):
-        used += text.count_tokens(claim.content)
-        if count and used > AT_ONCE:
+        tokens += text.count_tokens(claim.content)
+        if count and tokens > AT_ONCE:
             return claims[:count], claims[count:]
     return claims, ()
 

@@ -56,14 +56,14 @@ class Command(BaseCommand):
         for check in check_model(now=datetime.now(UTC), reader=reader or conf.VERIFY_MODEL):
             self.stderr.write(f"conversation {check.conversations}: {check.seconds:.0f} s")
         reasons = ", ".join(f"{Refusal(code).label} {count}" for code, count in check.refused.items() if count)
-        right, asked = check.right, check.asked
+        right, totals = check.right, check.asked
         for line in [
             f"model: {check.model or 'no answer'} ({check.form})",
             f"answers that can be used: {check.usable} of {check.conversations}",
             f"facts offered: {check.offered}; with their words found and checks passed: {check.quoted:.0%}",
             *([f"  refused: {reasons}"] if reasons else []),
-            f"second reading: true statements {right['true']} of {asked['true']}, false ones {right['false']}"
-            f" of {asked['false']}",
+            f"second reading: true statements {right['true']} of {totals['true']}, false ones {right['false']}"
+            f" of {totals['false']}",
             f"decoys taken for true: {check.decoys_passed} of {check.decoys};"
             f" batches believed: {check.batches_believed} of {check.batches_read}",
         ]:
@@ -101,8 +101,8 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"  {way.label_in_english}: {way.cost.calls:,} calls, {way.cost.tokens:,} tokens{money}"
                 )
-            spent = model_cost.spent_in_week(workspace, now=now)
-            self.stdout.write(f"  in the last week it was asked {spent.calls:,} times, with {spent.tokens:,} tokens")
+            cost = model_cost.spent_in_week(workspace, now=now)
+            self.stdout.write(f"  in the last week it was asked {cost.calls:,} times, with {cost.tokens:,} tokens")
 
     def _workspaces(self, name: str) -> list[Workspace]:
         rows = Workspace.objects.order_by("name")

@@ -32,5 +32,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         work, count = WORK[options["work"]]
-        done = (count if options["dry_run"] else work)(now=options["now"] or timezone.now())
-        self.stdout.write(command_line.counts_line(done, as_json=options["json"]))
+        counts = (count if options["dry_run"] else work)(now=options["now"] or timezone.now())
+        self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))
