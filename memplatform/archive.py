@@ -63,18 +63,18 @@ class Store:
     """The bucket of the owner; no other host is ever asked."""
 
     def __init__(self) -> None:
-        named = settings.ARCHIVE
-        if missing := [name for name in ("ENDPOINT", "BUCKET", "KEY", "SECRET") if not named[name]]:
+        options = settings.ARCHIVE
+        if missing := [name for name in ("ENDPOINT", "BUCKET", "KEY", "SECRET") if not options[name]]:
             names = ", ".join(f"MEMPLATFORM_ARCHIVE_{name}" for name in missing)
             raise ArchiveError(_("No archive is configured: set %s.") % names)
         if "S3Store" not in globals():
             raise ArchiveError(_('Install what the archive needs: pip install "memplatform[archive]".'))
         self._bucket = S3Store(
-            named["BUCKET"],
-            endpoint=named["ENDPOINT"],
-            region=named["REGION"],
-            access_key_id=named["KEY"],
-            secret_access_key=named["SECRET"],
+            options["BUCKET"],
+            endpoint=options["ENDPOINT"],
+            region=options["REGION"],
+            access_key_id=options["KEY"],
+            secret_access_key=options["SECRET"],
             virtual_hosted_style_request=False,
             client_options={"allow_http": True, "connect_timeout": "10s", "timeout": "60s"},
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=60)},
@@ -107,7 +107,7 @@ class Store:
         return content
 
     def names(self, prefix: str) -> list[str]:
-        return [found["path"] for page in self._ask("list", prefix) for found in page]
+        return [item["path"] for page in self._ask("list", prefix) for item in page]
 
     def remove(self, *keys: str) -> None:
         if keys:
@@ -121,8 +121,8 @@ def due(*, now: datetime) -> dict[str, datetime]:
 
 def move_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """A night's work in a workspace; where there is too much, the next goes on."""
-    moved = move(Workspace.objects.get(pk=workspace_id), due(now=now), now=now, seconds=_NIGHTLY_SECONDS)
-    return {"traces": moved[TRACES], "changes": moved[HISTORY]}
+    counts = move(Workspace.objects.get(pk=workspace_id), due(now=now), now=now, seconds=_NIGHTLY_SECONDS)
+    return {"traces": counts[TRACES], "changes": counts[HISTORY]}
 
 
 def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
@@ -132,8 +132,8 @@ def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def count(workspace: Workspace, before: Mapping[str, datetime]) -> dict[str, int]:
     """How many rows a run would move: history once these traces have left."""
-    left = before.get(TRACES)
-    return {table: _old(workspace, table, moment, counted=True, left=left)[0][0] for table, moment in before.items()}
+    since = before.get(TRACES)
+    return {table: _old(workspace, table, moment, counted=True, since=since)[0][0] for table, moment in before.items()}
 
 
 def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime, seconds: float = 0) -> dict[str, int]:
@@ -141,7 +141,7 @@ def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime,
 
     Objects that hold what was removed for good since are written anew first. Raises ArchiveError.
     """
-    store, moved = Store(), dict.fromkeys(before, 0)
+    store, counts = Store(), dict.fromkeys(before, 0)
     store.check(workspace)
     with _alone(workspace):
         began = time.monotonic()
@@ -153,17 +153,17 @@ def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime,
                 rows = [row for row in rows if f"{row[2]:%Y-%m}" == month]
                 if not _move(store, workspace, table, rows, now):
                     break
-                moved[table] += len(rows)
-    return moved
+                counts[table] += len(rows)
+    return counts
 
 
-def _old(workspace: Workspace, table: str, before: datetime, *, counted: bool = False, left: Any = None) -> list[Any]:
-    """The next rows to be moved: id, as JSON, and time; or how many there are, were older traces than `left` gone."""
+def _old(workspace: Workspace, table: str, before: datetime, *, counted: bool = False, since: Any = None) -> list[Any]:
+    """The next rows to be moved: id, as JSON, and time; or how many there are, were traces before `since` gone."""
     at, where = TABLES[table], ""
     if table == HISTORY:
         where = "AND t.op <> 'D' AND t.table_name = ANY(%(recorded)s)"
         # A trace that is here shows its memories in the words of then, which history tells
-        traces = RecallTrace.objects.filter(Q(created_at__gte=left) if left else Q(), workspace=workspace)
+        traces = RecallTrace.objects.filter(Q(created_at__gte=since) if since else Q(), workspace=workspace)
         oldest = traces.aggregate(oldest=Min("created_at"))["oldest"]
         before = min(before, oldest or before)
     what = "count(*)" if counted else f"t.id, to_jsonb(t)::text, {at}"
@@ -221,18 +221,18 @@ def objects(workspace: Workspace, table: str = "") -> list[ArchivedRows]:
 
 def verify(workspace: Workspace) -> tuple[dict[str, int], list[str]]:
     """How many rows of each table were found as they were written, and a sentence for each thing that is wrong."""
-    store, found, wrong = Store(), dict.fromkeys(TABLES, 0), []
+    store, counts, wrong = Store(), dict.fromkeys(TABLES, 0), []
     noted_keys = set()
     for noted in objects(workspace):
         noted_keys |= {noted.key, noted.key + MANIFEST}
         try:
-            found[noted.table_name] += len(_lines(store, noted))
+            counts[noted.table_name] += len(_lines(store, noted))
             if json.loads(store.get(noted.key + MANIFEST))["sha256"] != noted.sha256:
                 wrong.append(_("%s is not what was written.") % (noted.key + MANIFEST))
         except ArchiveError as problem:
             wrong.append(str(problem))
     wrong += [_("%s is noted nowhere.") % key for key in store.names(_prefix(workspace)) if key not in noted_keys]
-    return found, wrong
+    return counts, wrong
 
 
 def read(workspace: Workspace, table: str) -> Iterator[str]:
@@ -286,21 +286,21 @@ def _write_anew(store: Store, workspace: Workspace, is_gone: Callable[[str, Row,
     for noted in every:
         lines = [(json.loads(line), line) for line in _lines(store, noted)]
         there = _there(workspace, [row for row, _line in lines])
-        kept = [
+        kept_lines = [
             line
             for row, line in lines
             if all(there[name].issuperset(ids) for name, ids in _named(row).items())
             and not is_gone(noted.table_name, row, line)
         ]
-        if len(kept) < len(lines):
+        if len(kept_lines) < len(lines):
             former = noted.key
-            if kept:
-                _write(store, noted, kept)
+            if kept_lines:
+                _write(store, noted, kept_lines)
                 noted.save()
             else:
                 noted.delete()
             store.remove(former, former + MANIFEST)
-        count += len(lines) - len(kept)
+        count += len(lines) - len(kept_lines)
     ArchivedRows.objects.filter(workspace=workspace).update(is_stale=False)
     return count
 
@@ -310,9 +310,9 @@ def _named(row: Row) -> dict[str, set[int]]:
     if "table_name" not in row:
         return {"memories_entry": set(row["served"]), "memories_scope": set(row["scopes"])}
     entries = {row["old"][name] for name in _NAMES_ENTRY if row["old"].get(name)}
-    named = {"memories_entry": entries}
-    named[row["table_name"]] = named.get(row["table_name"], set()) | {row["row_id"]}
-    return named
+    ids_by_table = {"memories_entry": entries}
+    ids_by_table[row["table_name"]] = ids_by_table.get(row["table_name"], set()) | {row["row_id"]}
+    return ids_by_table
 
 
 def _there(workspace: Workspace, rows: Sequence[Row]) -> dict[str, set[int]]:
@@ -327,7 +327,7 @@ def _there(workspace: Workspace, rows: Sequence[Row]) -> dict[str, set[int]]:
                 " AND row_id = ANY(%(ids)s) AND op = 'D'",
                 {"workspace": workspace.pk, "ids": ids, "name": name},
             )
-            there[name] = {found for (found,) in cursor.fetchall()}
+            there[name] = {pk for (pk,) in cursor.fetchall()}
     return there
 
 

@@ -46,8 +46,8 @@ def version() -> str:
 
 def data_folder() -> Path:
     """The folder of the database, credentials and logs: MEMPLATFORM_DATA, else where this system keeps such things."""
-    if named := os.environ.get("MEMPLATFORM_DATA"):
-        return Path(named).absolute()
+    if folder := os.environ.get("MEMPLATFORM_DATA"):
+        return Path(folder).absolute()
     if not IS_INSTALLED:
         return BASE / ".data"
     from platformdirs import user_data_path

@@ -204,41 +204,41 @@ class Move:
     score_now: float | None
 
 
-def query_of(workspace: Workspace, actor: str, asked: Mapping[str, Any], *, need: str, now: datetime) -> Query:
+def query_of(workspace: Workspace, actor: str, data: Mapping[str, Any], *, need: str, now: datetime) -> Query:
     """The query of a filled form. Raises ScopeNotFound, InvalidAddress."""
     caller = workspace.caller(actor, permissions=[Permission.READ])
     options = {
-        "message": asked["message"],
+        "message": data["message"],
         "now": now,
-        "mode": asked["mode"],
+        "mode": data["mode"],
         "need": need,
-        "as_of": asked["at"],
+        "as_of": data["at"],
         "explain": True,
         "include_session_events": True,
     }
     # The address that is filled in, or that of the session with this key
     address = None
-    if asked["platform"]:
-        address = Address(**{name: asked[name] for name in ("platform", "account", "peer", "chat", "is_group")})
-    elif session := Session.objects.filter(workspace=workspace, key=asked["whom"]).order_by("-last_at").first():
+    if data["platform"]:
+        address = Address(**{name: data[name] for name in ("platform", "account", "peer", "chat", "is_group")})
+    elif session := Session.objects.filter(workspace=workspace, key=data["whom"]).order_by("-last_at").first():
         address = Address(
             platform=session.platform,
             account=session.account,
-            peer=asked["peer"] or session.peer,
+            peer=data["peer"] or session.peer,
             chat=session.chat_id,
             is_group=session.is_group,
         )
     if address is not None:
         return addresses.recall_query(caller, addresses.resolve_address(caller, address), **options)
-    if not asked["whom"]:
+    if not data["whom"]:
         raise ScopeNotFound
-    return addresses.scope_query(caller, asked["whom"], **options)
+    return addresses.scope_query(caller, data["whom"], **options)
 
 
-def query_of_trace(trace: RecallTrace, asked: Mapping[str, Any], *, need: str) -> Query:
+def query_of_trace(trace: RecallTrace, data: Mapping[str, Any], *, need: str) -> Query:
     """The query of a trace with what was changed of it on the page."""
-    changed = {"message": asked["message"], "mode": asked["mode"], "as_of": asked["at"], "need": need}
-    return replace(traces.query_of(trace), **changed)
+    overrides = {"message": data["message"], "mode": data["mode"], "as_of": data["at"], "need": need}
+    return replace(traces.query_of(trace), **overrides)
 
 
 def ask(query: Query, workspace: Workspace, *, now: datetime) -> LabAnswer:
@@ -265,19 +265,19 @@ def _row(item: Ranked, weights: Mapping[str, float]) -> CandidateRow:
     )
 
 
-def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
+def moves(now: LabAnswer, changed_answer: LabAnswer) -> list[Move]:
     """What is served by the other numbers in its order, then what no longer is."""
     before = {row.entry_id: place for place, row in enumerate(now.served, start=1)}
-    after = {row.entry_id: place for place, row in enumerate(changed.served, start=1)}
-    rows = {row.entry_id: row for row in (*now.served, *changed.served)}
+    after = {row.entry_id: place for place, row in enumerate(changed_answer.served, start=1)}
+    rows = {row.entry_id: row for row in (*now.served, *changed_answer.served)}
     old = {row.entry_id: row.score for row in (*now.left_out, *now.served)}
-    new = {row.entry_id: row.score for row in (*changed.left_out, *changed.served)}
-    moved = []
+    new = {row.entry_id: row.score for row in (*changed_answer.left_out, *changed_answer.served)}
+    differences = []
     for entry in dict.fromkeys([*after, *before]):
         change = traces.RankChange(entry, before.get(entry), after.get(entry))
         label, color = CHANGES[change.change]
-        moved.append(Move(rows[entry], change.before, change.now, label, color, old.get(entry), new.get(entry)))
-    return moved
+        differences.append(Move(rows[entry], change.before, change.now, label, color, old.get(entry), new.get(entry)))
+    return differences
 
 
 def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
@@ -294,10 +294,10 @@ WORDS_MOST, WORDS_CHARS = 20, 300
 _ROW = "row_"
 
 
-def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: QueryDict) -> PinnedTest:
+def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, post: QueryDict) -> PinnedTest:
     """The pinned test of what is ticked on the page and of the words that are named. Raises InvalidDraft."""
     # The answer that stood on the page, best first: each entry with the version that was read there
-    parts = [row.partition(".") for row in sent.getlist(ANSWER)[:ANSWER_MOST]]
+    parts = [row.partition(".") for row in post.getlist(ANSWER)[:ANSWER_MOST]]
     rows = [(row_number(pk), row_number(version)) for pk, _dot, version in parts]
     there = _reachable_entries(query, [pk for pk, _version in rows if pk is not None])
     test = PinnedTest(
@@ -309,10 +309,10 @@ def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: Que
         whom=whom_of(query, form.asker()),
         asked=asked_of(query, workspace),
         answer=[[pk, version] for pk, version in rows if pk and version and version <= there.get(pk, 0)],
-        must_entries=_ticked_entries(query, sent, MUST),
-        must_not_entries=_ticked_entries(query, sent, MUST_NOT),
-        must_words=_lines(sent.get("must_words", "")),
-        must_not_words=_lines(sent.get("must_not_words", "")),
+        must_entries=_ticked_entries(query, post, MUST),
+        must_not_entries=_ticked_entries(query, post, MUST_NOT),
+        must_words=_lines(post.get("must_words", "")),
+        must_not_words=_lines(post.get("must_not_words", "")),
         created_by=actor,
         created_at=timezone.now(),
     )
@@ -323,9 +323,9 @@ def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: Que
     return test
 
 
-def _ticked_entries(query: Query, sent: QueryDict, value: str) -> list[int]:
+def _ticked_entries(query: Query, post: QueryDict, value: str) -> list[int]:
     """The entries that are ticked so, as far as they are of the scopes that are asked."""
-    names = (name.removeprefix(_ROW) for name, ticked in sent.items() if name.startswith(_ROW) and ticked == value)
+    names = (name.removeprefix(_ROW) for name, ticked in post.items() if name.startswith(_ROW) and ticked == value)
     return sorted(_reachable_entries(query, [pk for pk in map(row_number, names) if pk is not None]))
 
 
@@ -349,8 +349,8 @@ PROPOSED = 40
 @needs(Right.READ)
 def page(request: HttpRequest) -> HttpResponse:
     """A question and its answers; asked by POST, so that no address of a page holds its words."""
-    sent = request.POST if request.method == "POST" else request.GET
-    trace = _trace(request, sent.get("trace", ""))
+    parameters = request.POST if request.method == "POST" else request.GET
+    trace = _trace(request, parameters.get("trace", ""))
     mine, workspace = workspace_choice(request)
     if request.method == "POST":
         workspace = next((row for row in mine if str(row.pk) == request.POST.get("of")), None)
@@ -402,11 +402,11 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
             pin_error = str(refusal)
     if changes := form.changes():
         answers.append(ask(tried(changes, query), workspace, now=now))
-    moved = moves(*answers) if len(answers) > 1 else []
+    differences = moves(*answers) if len(answers) > 1 else []
     return {
         "answers": list(zip([gettext("Now"), gettext("With other numbers")], answers, strict=False)),
-        "moves": moved,
-        "is_the_same": bool(moved) and all(move.before == move.now for move in moved),
+        "moves": differences,
+        "is_the_same": bool(differences) and all(move.before == move.now for move in differences),
         "query": query,
         "may_pin": may_pin,
         "pinned": pinned,

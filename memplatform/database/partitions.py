@@ -260,9 +260,9 @@ def _keys_and_indexes(table: str, copy: str) -> None:
 def _begin_to_mirror(source: str, copy: str, table: str) -> None:
     """Have every change of the source repeated in the copy; note where it is to be copied from."""
     key, columns = TABLES[table], ", ".join(_columns(source))
-    gone = f"DELETE FROM {copy} WHERE {key} = OLD.{key} AND workspace_id = OLD.workspace_id;"  # noqa: S608
+    delete = f"DELETE FROM {copy} WHERE {key} = OLD.{key} AND workspace_id = OLD.workspace_id;"  # noqa: S608
     values = ", ".join(f"NEW.{column}" for column in _columns(source))
-    put = f"INSERT INTO {copy} ({columns}) OVERRIDING SYSTEM VALUE VALUES ({values});"  # noqa: S608 (names of ours)
+    insert = f"INSERT INTO {copy} ({columns}) OVERRIDING SYSTEM VALUE VALUES ({values});"  # noqa: S608 (names of ours)
     note = {"source": source, "at": -(2**63), "workspace_partition": ""}
     if copy.endswith("_move"):
         ((note["workspace_partition"],),) = _rows(
@@ -277,8 +277,8 @@ def _begin_to_mirror(source: str, copy: str, table: str) -> None:
         cursor.execute(
             f"CREATE FUNCTION mirror_{copy}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER"
             f" SET search_path = {schema}, pg_temp AS $$ BEGIN"
-            f" IF TG_OP <> 'INSERT' THEN {gone} END IF;"
-            f" IF TG_OP <> 'DELETE' THEN {put} END IF; RETURN NULL; END $$"
+            f" IF TG_OP <> 'INSERT' THEN {delete} END IF;"
+            f" IF TG_OP <> 'DELETE' THEN {insert} END IF; RETURN NULL; END $$"
         )
         cursor.execute(
             f"CREATE TRIGGER mirror_{copy} AFTER INSERT OR UPDATE OR DELETE ON {source}"
@@ -475,8 +475,8 @@ def _part_of(table: str, workspace: int) -> str:
 
 
 def _parent(name: str) -> str | None:
-    found = _columns_of("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = to_regclass(%s)", name)
-    return found[0] if found else None
+    parents = _columns_of("SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = to_regclass(%s)", name)
+    return parents[0] if parents else None
 
 
 def _columns(table: str) -> list[str]:

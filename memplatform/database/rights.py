@@ -71,21 +71,21 @@ def excess_rights(role: str) -> list[str]:
 
 def open_to_jobs(roles: Iterable[str]) -> None:
     """Let these roles see every workspace, and no others."""
-    wanted = sorted(roles)
-    names = sql.SQL(", ").join(map(sql.Identifier, wanted))
-    for table, named in _rows(_POLICIES, [_POLICY, tables()]):
-        if (named or []) == wanted:
+    role_names = sorted(roles)
+    names = sql.SQL(", ").join(map(sql.Identifier, role_names))
+    for table, grantees in _rows(_POLICIES, [_POLICY, tables()]):
+        if (grantees or []) == role_names:
             continue
         place, policy = sql.Identifier(table), sql.Identifier(_POLICY)
         steps = [sql.SQL("DROP POLICY IF EXISTS {} ON {}").format(policy, place)]
-        if wanted:
+        if role_names:
             steps.append(sql.SQL("CREATE POLICY {} ON {} TO {} USING (true)").format(policy, place, names))
         _try(*steps)
 
 
 def closed_to_jobs(roles: Iterable[str]) -> list[str]:
     """Tables of which these roles do not see every workspace."""
-    return [table for table, named in _rows(_POLICIES, [_POLICY, tables()]) if not set(roles) <= set(named or [])]
+    return [table for table, grantees in _rows(_POLICIES, [_POLICY, tables()]) if not set(roles) <= set(grantees or [])]
 
 
 def tables() -> list[str]:
@@ -101,9 +101,9 @@ def _missing_objects(role: str) -> list[tuple[str, str, str]]:
 def _tables(role: str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Each table with the rights that are missing and those that are too much."""
     for table, has in _rows(_TABLES, [role, tables(), list(_ALL)]):
-        wanted = _LESS.get(table, _ALL)
-        missing = [right for right in _ALL if right in wanted and right not in has]
-        yield table, missing, [right for right in _ALL if right in has and right not in wanted]
+        due_rights = _LESS.get(table, _ALL)
+        missing = [right for right in _ALL if right in due_rights and right not in has]
+        yield table, missing, [right for right in _ALL if right in has and right not in due_rights]
 
 
 def _rows(statement: str, values: Any) -> Iterator[Any]:

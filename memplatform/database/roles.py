@@ -103,12 +103,12 @@ def ensure() -> None:
 
 def find(process: str) -> str:
     """The role of a process, if there is one that is ours or that this user can take on; else empty."""
-    if given := _configured_url(process):
-        return urlsplit(given).username or ""
+    if url := _configured_url(process):
+        return urlsplit(url).username or ""
     names = [usual, role_of_owner(process, _owner())] if (usual := _default_role(process)) else []
-    seen = {name: about for name in names if (about := _role_state(name))}
-    ours = (name for name, about in seen.items() if about.note == _note())
-    assumed = (name for name, about in seen.items() if about.can_be_assumed and process == "web")
+    states = {name: about for name in names if (about := _role_state(name))}
+    ours = (name for name, about in states.items() if about.note == _note())
+    assumed = (name for name, about in states.items() if about.can_be_assumed and process == "web")
     return next(ours, next(assumed, ""))
 
 
@@ -172,9 +172,9 @@ def _can_be_assumed(name: str) -> bool:
 
 def _logs_in(role: str) -> bool:
     parameters: dict[str, Any] = connection.get_connection_params()
-    changed = {"user": role, "password": _password(role), "connect_timeout": _CONNECT_SECONDS}
+    overrides = {"user": role, "password": _password(role), "connect_timeout": _CONNECT_SECONDS}
     try:
-        with psycopg.connect(**(parameters | changed)):
+        with psycopg.connect(**(parameters | overrides)):
             return True
     except psycopg.OperationalError:
         return False

@@ -77,13 +77,13 @@ def refused() -> str | None:
 @cache
 def _migration_files() -> set[tuple[str, str]]:
     """Every migration there is: its app and the name of its file."""
-    found: set[tuple[str, str]] = set()
+    migrations: set[tuple[str, str]] = set()
     for app in apps.get_app_configs():
         module, _explicit = MigrationLoader.migrations_module(app.label)
         spec = find_spec(module) if module else None
         folders = map(Path, spec.submodule_search_locations or ()) if spec else ()
-        found |= {(app.label, file.stem) for folder in folders for file in folder.glob("[!_]*.py")}
-    return found
+        migrations |= {(app.label, file.stem) for folder in folders for file in folder.glob("[!_]*.py")}
+    return migrations
 
 
 def _applied_migrations() -> set[tuple[str, str]]:

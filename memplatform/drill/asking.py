@@ -124,7 +124,7 @@ class Doors:
             question = {"address": address, "message": words}
             function = {"name": "memory_search", "arguments": json.dumps({"query": words})}
             call = {"id": "1", "type": "function", "function": function}
-            asked: dict[str, tuple[str, dict[str, Any]]] = {
+            requests: dict[str, tuple[str, dict[str, Any]]] = {
                 "recall": ("recall", {**question, "need": "off", "explain": True}),
                 "recall by words": ("recall", {**question, "need": "off", "mode": "keyword"}),
                 "as of": ("recall", {**question, "need": "off", "as_of": timezone.now().isoformat()}),
@@ -136,17 +136,17 @@ class Doors:
                 "tool list": ("tools/memory_list", {"address": address}),
             }
             # All doors, or the next few, so that in turn every one is tried
-            doors = [*asked, "platform"]
+            doors = [*requests, "platform"]
             if self.effort.doors is not None:
                 first, self._tried = self._tried, self._tried + self.effort.doors
                 doors = [doors[n % len(doors)] for n in range(first, self._tried)]
             for door in doors:
-                if door in asked:
-                    self._post(door, asker, *asked[door])
+                if door in requests:
+                    self._post(door, asker, *requests[door])
                     continue
                 context = context_for(caller, Address(**address), words, token_budget=4_000, now=self._now)
-                served = "\n".join([context.text, *(message.content for message in context.history)])
-                self._probes.listen("platform", asker, served, self.canaries, self.rules)
+                served_text = "\n".join([context.text, *(message.content for message in context.history)])
+                self._probes.listen("platform", asker, served_text, self.canaries, self.rules)
 
     def read_from(self, asker: Asker, canaries: Sequence[Canary]) -> None:
         """The paths of others' words, as a model reads them that was given one."""
@@ -213,5 +213,5 @@ class Doors:
 
 def address_of(home: Home, **more: Any) -> dict[str, Any]:
     """An address as a request names it."""
-    given = {**asdict(home.address), **more} if home.address else {}
-    return {name: value for name, value in given.items() if value}
+    fields = {**asdict(home.address), **more} if home.address else {}
+    return {name: value for name, value in fields.items() if value}

@@ -133,8 +133,8 @@ def _plant_entries(home: Home, now: datetime) -> Iterator[Canary]:
         canaries.append(Canary(token, scope.key, place))
         content = words_of(token, chinese=bool(number % 2))
         drafts.append(Draft(scope=scope, content=content, at=now, chats=chats, **columns))  # type: ignore[arg-type]
-    written = entries.remember_many(drafts, now=now, actor=ACTOR)
-    for canary, result in zip(canaries, written, strict=True):
+    results = entries.remember_many(drafts, now=now, actor=ACTOR)
+    for canary, result in zip(canaries, results, strict=True):
         yield replace(canary, paths=(f"entries/{result.entry.uid}",))
 
 
@@ -161,8 +161,8 @@ def _plant_in_group(caller: Caller, home: Home, group: Home, now: datetime) -> I
     if group.address is None or home.address is None or home.address.platform != group.address.platform:
         return
     token = new_token()
-    spoken = replace(group.address, peer=home.address.peer)
-    take_turn(caller, Turn(address=spoken, user=words_of(token), assistant="Noted.", at=now), now=now)
+    address = replace(group.address, peer=home.address.peer)
+    take_turn(caller, Turn(address=address, user=words_of(token), assistant="Noted.", at=now), now=now)
     yield Canary(token, home.scope.key, "said_in_group", group=group.scope.key)
 
 

@@ -124,19 +124,19 @@ def drill(
     sample: int | None,
     now: datetime,
     effort: Effort = FULL,
-    progress: Callable[[int, int], None] = lambda asked, about: None,
+    progress: Callable[[int, int], None] = lambda probes, about: None,
 ) -> Report:
     """Drill a workspace, or a sample of its scopes; nothing of it is ever committed.
 
     `progress` is told how many probes were asked, of about how many.
     """
     report, begun = Report(workspace, now), time.monotonic()
-    chosen = scopes_of(workspace, sample)
+    scopes = scopes_of(workspace, sample)
     report.of = Scope.objects.in_workspace(workspace.pk).exclude(key=SCOPE_KEY).count()
     with _quietly(), _own_folders():
-        for start in range(0, len(chosen), TOGETHER):
-            some = chosen[start : start + TOGETHER]
-            reached = partial(_tell, progress, report, len(some) / len(chosen), start / len(chosen))
+        for start in range(0, len(scopes), TOGETHER):
+            some = scopes[start : start + TOGETHER]
+            reached = partial(_tell, progress, report, len(some) / len(scopes), start / len(scopes))
             try:
                 with transaction.atomic():
                     _drill_some(workspace, some, report, effort, reached, now=now)
@@ -283,9 +283,9 @@ def _quietly() -> Iterator[None]:
 @contextmanager
 def _own_folders() -> Iterator[None]:
     """Files and known keys below a folder of this drill; those a killed one left are removed."""
-    for left in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
-        if time.time() - left.stat().st_mtime > timedelta(days=1).total_seconds():
-            shutil.rmtree(left, ignore_errors=True)
+    for old_folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        if time.time() - old_folder.stat().st_mtime > timedelta(days=1).total_seconds():
+            shutil.rmtree(old_folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=FOLDER) as folder:
         places = {"MEMORY_FILES_ROOT": Path(folder) / "files", "MEMORY_OFFLINE_ROOT": Path(folder) / "offline"}
         limits = {"ALLOWED_HOSTS": [*settings.ALLOWED_HOSTS, "localhost"], "MEMORY_CALLS_PER_MINUTE": CALLS_PER_MINUTE}

@@ -149,10 +149,10 @@ class ErasureAdmin(RestrictedAdmin):
         lookups = request.GET.copy()
         words = lookups.pop("person", [""])[-1].strip()
         request.GET = lookups  # type: ignore[assignment]
-        workspaces, chosen = workspace_choice(request, Right.ERASE)
-        people = person.search(chosen, words) if chosen and words else []
+        workspaces, workspace = workspace_choice(request, Right.ERASE)
+        people = person.search(workspace, words) if workspace and words else []
         search = SearchForm(initial={"person": words})
-        return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": people}
+        return {"search": search, "words": words, "workspaces": workspaces, "chosen": workspace, "people": people}
 
     @needs("view")
     def erase(self, request: HttpRequest) -> HttpResponse:
@@ -169,7 +169,7 @@ class ErasureAdmin(RestrictedAdmin):
         if request.method == "POST":
             raise PermissionDenied
         erasure = self.reach(request, object_id, "view")
-        left = erasure.targets.count()
+        rows_left = erasure.targets.count()
         context = {
             "title": gettext("Erasure of %(at)s")
             % {"at": timezone.localtime(erasure.created_at).strftime("%Y-%m-%d %H:%M")},
@@ -177,8 +177,8 @@ class ErasureAdmin(RestrictedAdmin):
             "progress": certificate.progress(erasure),
             "counts": certificate.counted(erasure.counts),
             "is_over": erasure.state in (ErasureState.DONE, ErasureState.FAILED),
-            "share": round(100 * (erasure.total - left) / erasure.total) if erasure.total else 0,
-            "left": left,
+            "share": round(100 * (erasure.total - rows_left) / erasure.total) if erasure.total else 0,
+            "left": rows_left,
             "back": reverse(LIST),
         }
         return own_page(request, self.change_form_template, context, self)

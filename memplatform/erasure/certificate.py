@@ -96,11 +96,11 @@ def verify(certificate: Mapping[str, Any], *, public_key: str | None = None) -> 
     """
     body = {name: value for name, value in certificate.items() if name != "signature"}
     signature = certificate.get("signature")
-    wanted = None
+    expected_key = None
     if public_key is not None:
         try:
-            wanted = base64.b64decode(public_key.strip(), validate=True)
-            Ed25519PublicKey.from_public_bytes(wanted)
+            expected_key = base64.b64decode(public_key.strip(), validate=True)
+            Ed25519PublicKey.from_public_bytes(expected_key)
         except ValueError as problem:
             message = gettext("This is no public key: it is 32 bytes in base64, as a certificate names it.")
             raise ValueError(message) from problem
@@ -109,8 +109,8 @@ def verify(certificate: Mapping[str, Any], *, public_key: str | None = None) -> 
         Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature["value"]), _bytes(body))  # type: ignore[index]
     except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
         return ""
-    if wanted is not None:
-        return "named" if key == wanted else "other"
+    if expected_key is not None:
+        return "named" if key == expected_key else "other"
     try:
         return "own" if key == _public(_private()) else "other"
     except LookupError:  # nobody was ever erased here

@@ -26,8 +26,8 @@ PUT_BACK = ArchivedRows._meta.db_table
 def ties(phase: str) -> Sequence[tuple[str, str]]:
     """The tables of a phase, each with the statement that gives the ids of rows about the person."""
     parts = re.split(r"^-- (\w+) (\w+): .*$", Path(__file__).with_name("ties.sql").read_text(), flags=re.MULTILINE)
-    named = zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
-    return [(table, statement) for name, table, statement in named if name == phase]
+    statements = zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    return [(table, statement) for name, table, statement in statements if name == phase]
 
 
 def tied_by_key() -> Iterator[tuple[str, str]]:
@@ -36,9 +36,9 @@ def tied_by_key() -> Iterator[tuple[str, str]]:
         if table.tied_by:
             key = model._meta.get_field(table.tied_by)
             assert key.related_model and not isinstance(key.related_model, str)
-            named = f"SELECT row_id FROM found WHERE table_name = '{key.related_model._meta.db_table}'"
+            ids_query = f"SELECT row_id FROM found WHERE table_name = '{key.related_model._meta.db_table}'"
             name = model._meta.db_table
-            yield name, f"SELECT id FROM {name} WHERE {table.tied_by}_id IN ({named})"
+            yield name, f"SELECT id FROM {name} WHERE {table.tied_by}_id IN ({ids_query})"
 
 
 def collect(erasure: Erasure) -> int:

@@ -59,8 +59,8 @@ def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
     entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table)).values("scope_id")
     messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
     chats = messages.values_list("session__chat_scope_id", "session__user_scope_id").distinct()
-    named = {pk for pair in chats for pk in pair if pk} | set(entries.values_list("scope_id", flat=True))
-    return Scope.objects.filter(pk__in=named).exclude(key__in=own)
+    scope_ids = {pk for pair in chats for pk in pair if pk} | set(entries.values_list("scope_id", flat=True))
+    return Scope.objects.filter(pk__in=scope_ids).exclude(key__in=own)
 
 
 def _targets(erasure: Erasure, table: str) -> list[int]:
@@ -99,10 +99,10 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
 
     def change(text: str) -> str:
         nonlocal count
-        gone = [block for block in markdown.blocks(text) if _says(block.text, words)]
-        count = len(gone)
-        if gone:
-            lines = {line for block in gone for line in range(block.line_from, block.line_to + 1)}
+        struck_blocks = [block for block in markdown.blocks(text) if _says(block.text, words)]
+        count = len(struck_blocks)
+        if struck_blocks:
+            lines = {line for block in struck_blocks for line in range(block.line_from, block.line_to + 1)}
             text = "".join(line for number, line in enumerate(lines_of(text), start=1) if number not in lines)
         return markdown.without_struck(text, texts)
 
@@ -112,8 +112,8 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
 
 def _says(text: str, words: Collection[str]) -> bool:
     """A line of a note is the words; one of a transcript names first whose they are."""
-    _who, colon, spoken = text.partition(": ")
-    return fingerprint(text) in words or (bool(colon) and fingerprint(spoken) in words)
+    _who, colon, speech = text.partition(": ")
+    return fingerprint(text) in words or (bool(colon) and fingerprint(speech) in words)
 
 
 def erase_calls(erasure: Erasure, matcher: Matcher, *, is_dry: bool = False) -> int:
@@ -135,15 +135,15 @@ def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bo
 def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
     """The files of the workspace in which five words of the person stand in a row, or their id; and their folders."""
     own = own_keys(erasure.workspace, from_json(erasure.identities)) if erasure.identities else []
-    left = [folder.base for folder in _places(erasure.workspace, own) if (folder.workspace / folder.base).is_dir()]
+    paths = [folder.base for folder in _places(erasure.workspace, own) if (folder.workspace / folder.base).is_dir()]
     keys = Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("key", flat=True)
     for folder in _places(erasure.workspace, keys):
         for file in [*folder.files(), *folder.transcripts()]:
             try:
                 text = disk.read(folder, file.path)
             except PlatformError:  # it is too large, or no text: somebody has to look
-                left.append(file.path)
+                paths.append(file.path)
                 continue
             if text and matcher.matches(text.text):
-                left.append(file.path)
-    return left
+                paths.append(file.path)
+    return paths

@@ -104,23 +104,23 @@ def search(workspace: Workspace, words: str) -> list[Found]:
     names_by_identity: dict[Identity, set[str]] = {}
     if ":" in words:
         names_by_identity.setdefault(Identity.parse(words), set())
-    spoken = SessionEvent.objects.filter(workspace=workspace, sender_id__icontains=words).order_by()
-    for platform, peer in spoken.values_list("session__platform", "sender_id").distinct()[:FOUND_MOST]:
+    messages = SessionEvent.objects.filter(workspace=workspace, sender_id__icontains=words).order_by()
+    for platform, peer in messages.values_list("session__platform", "sender_id").distinct()[:FOUND_MOST]:
         if platform:
             names_by_identity.setdefault(Identity(platform, peer), set())
     entries = Entry.objects.filter(workspace=workspace).exclude(sender_id="").exclude(channel="").order_by()
     by_name = entries.filter(Q(speaker__icontains=words) | Q(sender_id__icontains=words))
     for platform, peer, speaker in by_name.values_list("channel", "sender_id", "speaker").distinct()[:FOUND_MOST]:
         names_by_identity.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
-    found = []
+    people = []
     for identity, names in sorted(names_by_identity.items()):
         by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
         own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
         memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()
-        said = SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer)
-        if memories or own or said.exists():
-            found.append(Found(identity, tuple(sorted(names)), memories))
-    return found
+        own_messages = SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer)
+        if memories or own or own_messages.exists():
+            people.append(Found(identity, tuple(sorted(names)), memories))
+    return people
 
 
 def check(identities: Sequence[Identity]) -> None:

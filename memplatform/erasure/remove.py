@@ -89,9 +89,9 @@ def mark(erasure: Erasure) -> None:
         _bury(erasure, [mark for event in events for mark in _content_marks(erasure, {event.scope.key}, event.content)])
     for rows in _rows(erasure, _EVENT):
         messages = list(SessionEvent.objects.filter(pk__in=rows).select_related("session"))
-        spoken = [message for message in messages if message.kind in ("user", "ambient")]
-        phrases |= search.phrases_of(message.content for message in spoken)
-        _bury(erasure, [mark for message in spoken for mark in _content_marks(erasure, own, message.content)])
+        utterances = [message for message in messages if message.kind in ("user", "ambient")]
+        phrases |= search.phrases_of(message.content for message in utterances)
+        _bury(erasure, [mark for message in utterances for mark in _content_marks(erasure, own, message.content)])
         origins = [message.session.origin_of(message) for message in messages]
         _bury(erasure, [suppression.of_origin(erasure.workspace_id, origin) for origin in origins])
         _bury(erasure, [mark for message in messages for mark in conversations.marks(message.session, message)])

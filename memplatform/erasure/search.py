@@ -112,16 +112,16 @@ def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], N
                 rows = model._default_manager.filter(pk__in=keys)
                 add(model._meta.db_table, rows.update(**{table.clears: ""}) if table.clears else rows.delete()[0])
     # What Django and the queue keep of what people did: of no workspace, and short
-    shown = set(map(str, _targets(erasure, Entry))) | set(map(str, _targets(erasure, Session)))
+    object_ids = set(map(str, _targets(erasure, Entry))) | set(map(str, _targets(erasure, Session)))
     logged = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
     models = {Entry._meta.model_name, Session._meta.model_name}
-    gone = [
+    log_pks = [
         row.pk
         for row in logged
-        if (row.object_id in shown and row.content_type and row.content_type.model in models)
+        if (row.object_id in object_ids and row.content_type and row.content_type.model in models)
         or matcher.matches(f"{row.object_repr} {row.change_message}")
     ]
-    add(LogEntry._meta.db_table, LogEntry.objects.filter(pk__in=gone).delete()[0])
+    add(LogEntry._meta.db_table, LogEntry.objects.filter(pk__in=log_pks).delete()[0])
     logins = [row.pk for row in Login.objects.iterator(chunk_size=CHUNK) if matcher.matches(str(row.get_decoded()))]
     add(Login._meta.db_table, Login.objects.filter(pk__in=logins).delete()[0])
     tasks = [

@@ -66,8 +66,8 @@ def _may_see(request: HttpRequest, workspace: int) -> bool:
         return user.workspace_id == workspace and user.may_reach(access.SCOPE_KEY)
     if user is None or not user.is_authenticated:
         return False
-    seen = workspaces_of(request)
-    return seen is None or workspace in seen
+    workspace_ids = workspaces_of(request)
+    return workspace_ids is None or workspace in workspace_ids
 
 
 def _tell(request: HttpRequest, escaped: set[int]) -> None:

@@ -208,8 +208,8 @@ class TrustedProxies(Middleware):
 def is_trusted(address: str) -> bool:
     """Whether an address is that of a proxy among the owner's TRUSTED_PROXIES: addresses and networks."""
     ip = _ip_address(address)
-    named = (text.strip() for text in settings.TRUSTED_PROXIES if text.strip())
-    return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in named)
+    networks = (text.strip() for text in settings.TRUSTED_PROXIES if text.strip())
+    return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in networks)
 
 
 def _first_caller(forwarded: dict[str, str], proxy: str) -> str:

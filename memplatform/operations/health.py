@@ -156,7 +156,7 @@ def measure(now: datetime) -> Measures:
         cursor.execute(question, [now - timedelta(days=1), MODEL_FAILED])
         backlog = Backlog(*cursor.fetchone())
         cursor.execute("SELECT batches, since FROM memplatform_held()")
-        held, held_since = cursor.fetchone()
+        held_batches, held_since = cursor.fetchone()
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
     failing = run.failing() if llm.is_on() else None
@@ -170,7 +170,7 @@ def measure(now: datetime) -> Measures:
         failed_jobs=backlog.failed,
         extraction_lag=_age(backlog.buffered_since, now),
         parked=backlog.parked,
-        held=held,
+        held=held_batches,
         held_for=_age(held_since, now),
         model_failing=failing is not None,
         model_error=failing.error if failing else "",

@@ -119,8 +119,8 @@ def running(*, now: datetime) -> QuerySet[Host]:
 
 def forget(name: str) -> bool:
     """Take a host off the list that will not come back, with its claim on keys and folder; whether it was there."""
-    removed, _by_table = Host.objects.filter(name=name).delete()
-    return bool(removed)
+    row_count, _by_table = Host.objects.filter(name=name).delete()
+    return bool(row_count)
 
 
 def _require_fit(host: Identity, rivals: QuerySet[Host], now: datetime) -> None:

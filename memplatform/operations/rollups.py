@@ -33,11 +33,11 @@ from memplatform.operations.models import BUCKETS, EntryStock, HourlyCount, Hour
 A_DOUBLING = 3
 
 
-def bucket_of(taken: str) -> str:
-    """In SQL, the bucket of a time, from 0 on; `taken` is an expression of a number."""
+def bucket_of(duration: str) -> str:
+    """In SQL, the bucket of a time, from 0 on; `duration` is an expression of a number."""
     return (
-        f"CASE WHEN {taken} < 1 THEN 0"
-        f" ELSE least({BUCKETS - 1}, 1 + floor({A_DOUBLING} * log(2, ({taken})::numeric)))::int END"
+        f"CASE WHEN {duration} < 1 THEN 0"
+        f" ELSE least({BUCKETS - 1}, 1 + floor({A_DOUBLING} * log(2, ({duration})::numeric)))::int END"
     )
 
 
@@ -155,10 +155,15 @@ class Measured:
 
 
 def measure(
-    since: datetime, until: datetime, *, seen: frozenset[int] | None = None, most: int | None = None
+    since: datetime, until: datetime, *, workspace_ids: frozenset[int] | None = None, most: int | None = None
 ) -> Measured:
     """What happened from a moment on and before another: in these workspaces (None: all), of the `most` newest rows."""
-    parameters = {"since": since, "until": until, "seen": None if seen is None else sorted(seen), "most": most}
+    parameters = {
+        "since": since,
+        "until": until,
+        "seen": None if workspace_ids is None else sorted(workspace_ids),
+        "most": most,
+    }
     measured = Measured()
     with connection.cursor() as cursor:
         cursor.execute(_RECALLS, parameters)
@@ -277,12 +282,12 @@ def count_due(*, now: datetime) -> dict[str, int]:
 
 def due_hours(now: datetime) -> Iterator[datetime]:
     """The hours that are to be counted, the newest first."""
-    taken = dict(RolledHour.objects.values_list("hour", "taken_at"))
+    times_by_hour = dict(RolledHour.objects.values_list("hour", "taken_at"))
     # The first hour that can be counted: records of older ones are being removed, or nobody was there yet
     began = Workspace.objects.aggregate(at=Min("created_at"))["at"] or now
     hour, oldest = start_of_hour(now) - HOUR, start_of_hour(max(began, now - conf.TRACE_TTL + HOUR))
     while hour >= oldest:
-        if is_due(hour, taken.get(hour), now):
+        if is_due(hour, times_by_hour.get(hour), now):
             yield hour
         hour -= HOUR
 

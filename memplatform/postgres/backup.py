@@ -111,8 +111,8 @@ def backup_before_upgrade(data: Path, *, now: datetime) -> Path:
     """
     folder = data / BACKUPS
     note = folder / BEGAN_WITH
-    if note.is_file() and (kept := folder / note.read_text()).is_dir() and kept != folder:
-        return kept
+    if note.is_file() and (earlier_backup := folder / note.read_text()).is_dir() and earlier_backup != folder:
+        return earlier_backup
     with explain_os_errors(data), lease(data) as url:
         with psycopg.connect(url) as connection:
             row = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
@@ -199,17 +199,17 @@ def _copy(source: str, target: str) -> None:
 def _write(place: Place, file: Path, program: str, *words: str) -> None:
     file.touch(mode=0o600, exist_ok=False)
     with file.open("wb") as sink:
-        done = _run(place, program, *words, sink=sink)
+        process = _run(place, program, *words, sink=sink)
         os.fsync(sink.fileno())
-    if done.returncode:
-        raise PostgresError(f"The database could not be backed up: {_last_line(done.stderr)}")
+    if process.returncode:
+        raise PostgresError(f"The database could not be backed up: {_last_line(process.stderr)}")
 
 
 def _read(place: Place, file: Path, program: str, *words: str) -> str | None:
     """The last line of what it complains about; None when it succeeded."""
     with file.open("rb") as source:
-        done = _run(place, program, *words, source=source)
-    return _last_line(done.stdout) if done.returncode else None
+        process = _run(place, program, *words, source=source)
+    return _last_line(process.stdout) if process.returncode else None
 
 
 def _run(place: Place, program: str, *words: str, **streams: IO[bytes]) -> subprocess.CompletedProcess[str]:

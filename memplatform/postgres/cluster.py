@@ -61,11 +61,11 @@ def ensure(place: Place, conf: Conf | None) -> None:
         options += ["--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
         options += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
         options += ["--no-sync"] if (conf or {}).get("fsync") == "off" else []
-        made = programs.run(place, "initdb", "-D", draft, *options)
-        if made.returncode:
+        process = programs.run(place, "initdb", "-D", draft, *options)
+        if process.returncode:
             shutil.rmtree(draft, ignore_errors=True)
-            last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
-            if "No space left" in made.stdout:
+            last = process.stdout.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
+            if "No space left" in process.stdout:
                 raise disk_full(place.home)
             raise PostgresError(f"The database could not be made in {place.home}: {last[0]}")
         with (draft / "postgresql.conf").open("a") as file:

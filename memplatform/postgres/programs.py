@@ -29,12 +29,12 @@ def folder(place: Place) -> Path:
     if place.account and not can_enter(place.account, package / "pginstall" / "bin"):
         version = importlib.metadata.version(_PACKAGE.replace("_", "-"))
         shelf = ELSEWHERE / "programs"
-        done = shelf / version
+        target = shelf / version
         with explain_os_errors(ELSEWHERE):
             shelf.mkdir(parents=True, exist_ok=True)
             with (shelf / "copy.lock").open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if not done.exists():
+                if not target.exists():
                     draft = shelf / "unfinished"
                     shutil.rmtree(draft, ignore_errors=True)
                     shutil.copytree(package, draft / package.name, symlinks=True)
@@ -44,8 +44,8 @@ def folder(place: Place) -> Path:
                     for path in (ELSEWHERE, draft.parent, draft, *draft.rglob("*")):
                         if not path.is_symlink():  # readable whatever root's umask is
                             path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
-                    (shelf / "unfinished").rename(done)
-        package = done / package.name
+                    (shelf / "unfinished").rename(target)
+        package = target / package.name
     if set(str(package)) & _SHELL_SIGNS:
         raise PostgresError(f"PostgreSQL's initdb cannot run from {package}; use a folder without $, `, \" or \\.")
     return package / "pginstall" / "bin"

@@ -116,8 +116,8 @@ def up(data: Path, conf: cluster.Conf | None = None) -> str:
                 attempts += 1
                 # Start a server that outlives the caller; returns its pid
                 cluster.configure(place, conf)
-                for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
-                    left.unlink(missing_ok=True)  # their pid may belong to another process by now
+                for stale_file in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
+                    stale_file.unlink(missing_ok=True)  # their pid may belong to another process by now
                 with explain_os_errors(place.log.parent):
                     programs.open_log(place.log).close()
                     place.give(place.log)

@@ -108,8 +108,8 @@ def _read_settings_again() -> None:
     module = importlib.reload(sys.modules[os.environ["DJANGO_SETTINGS_MODULE"]])
     for name in filter(str.isupper, dir(module)):  # into the same object: libraries keep their defaults there
         setattr(settings, name, getattr(module, name))
-    for used in connections.all(initialized_only=True):
-        del connections[used.alias]  # the parent's; psycopg closes none in another process
+    for database in connections.all(initialized_only=True):
+        del connections[database.alias]  # the parent's; psycopg closes none in another process
     vars(connections).pop("settings", None)
     vars(connections)["_settings"] = None  # they are read when next asked for
 

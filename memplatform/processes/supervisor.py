@@ -189,7 +189,7 @@ class Supervisor:
                 self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
         self.downtimes.write(now=now)
         alive = {beat.pid for beat in beats}
-        self.workload.readings = {pid: seen for pid, seen in self.workload.readings.items() if pid in alive}
+        self.workload.readings = {pid: reading for pid, reading in self.workload.readings.items() if pid in alive}
 
     def _beat_for_others(self, now: datetime) -> None:
         """Note a sign of life of each child that knows no database and answers, whatever it answers."""

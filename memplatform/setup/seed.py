@@ -107,13 +107,13 @@ def seed(workspace: Workspace, entries: int, *, now: datetime, report: Report) -
         ("changes", BatchChange, making.changes()),
         ("recall traces", RecallTrace, making.traces()),
     ]
-    done = dict.fromkeys((name for name, _model, _rows in kinds), 0)
+    row_counts = dict.fromkeys((name for name, _model, _rows in kinds), 0)
     for name, model, rows in kinds:
-        for written in copy_rows(model, rows, actor=ACTOR):
-            done[name] += written
-            report(name, done[name])
+        for row_count in copy_rows(model, rows, actor=ACTOR):
+            row_counts[name] += row_count
+            report(name, row_counts[name])
     count_scopes(workspace.pk)
-    return done
+    return row_counts
 
 
 @dataclass(frozen=True)
@@ -237,12 +237,12 @@ class _Making:
         sentences, verdicts = _sentences(), ("found", "found", "found", "weak", "none")
         for n in range(self.sizes.traces):
             sentence, session, verdict = sentences[n * 7 % len(sentences)], n % self.sizes.sessions, verdicts[n % 5]
-            served = [] if verdict == "none" else [self.first_entry + (n * 11 + k) % self.sizes.entries for k in (0, 5)]
+            ids = [] if verdict == "none" else [self.first_entry + (n * 11 + k) % self.sizes.entries for k in (0, 5)]
             yield {
                 "uid": uuid7(), "workspace_id": self.workspace, "scopes": [self._scope(session)],
                 "session_key": f"session-{session}", "message": sentence.words, "terms": sentence.terms,
-                "asker": f"user{session}", "query": Jsonb({"limit": 8}), "served": served,
-                "versions": [1] * len(served),
+                "asker": f"user{session}", "query": Jsonb({"limit": 8}), "served": ids,
+                "versions": [1] * len(ids),
                 "evidence": Jsonb({"verdict": verdict}), "timings": Jsonb({"total": 20 + n % 40}), "tokens": 40,
                 "degraded": ["vector"] if n % 500 == 0 else [],
                 "created_at": self.now - timedelta(days=30) * (1 - (n + 1) / self.sizes.traces),
@@ -271,13 +271,13 @@ def _scope(workspace: Workspace, n: int) -> Scope:
 @cache
 def _sentences() -> list[_Sentence]:
     """Every text with every project, person and place."""
-    made = []
+    sentences = []
     for template in _TEXTS:
         for n, project in enumerate(_PROJECTS):
             for person in _PEOPLE:
                 words = template.format(project=project, person=person, place=_PLACES[(n + len(person)) % len(_PLACES)])
                 counts = text.terms(words)
                 keywords = sparse_literal(blend_keywords(counts, [], AVERAGE_LENGTH))
-                made.append(_Sentence(words, sorted(counts), counts.total(), keywords))
-    Random("sentences").shuffle(made)  # noqa: S311
-    return made
+                sentences.append(_Sentence(words, sorted(counts), counts.total(), keywords))
+    Random("sentences").shuffle(sentences)  # noqa: S311
+    return sentences

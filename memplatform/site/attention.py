@@ -176,13 +176,13 @@ def full_disks(viewer: Viewer) -> Iterator[Item]:
     """Folders of the platform on a disk that is full, or nearly."""
     folders = (settings.DATA_DIR, Path(settings.MEMORY_FILES_ROOT), Path(settings.MEMORY_OFFLINE_ROOT))
     for folder in dict.fromkeys(folder for folder in folders if folder.is_dir()):
-        left = shutil.disk_usage(folder).free
-        if left < _LEAST_ROOM:
+        free_bytes = shutil.disk_usage(folder).free
+        if free_bytes < _LEAST_ROOM:
             hint = _(
                 "%(folder)s has %(megabytes)d MB left. Nothing is lost; what is to be stored is answered 503 until"
                 " there is room."
             )
-            values = {"folder": folder, "megabytes": left // 1_000_000}
+            values = {"folder": folder, "megabytes": free_bytes // 1_000_000}
             yield Item(f"disk-{folder.name}", _("The disk is full"), hint % values, is_grave=True)
 
 
@@ -404,15 +404,15 @@ def degraded_answers(viewer: Viewer) -> Iterator[Item]:
 
 def spent_budgets(viewer: Viewer) -> Iterator[Item]:
     """Workspaces whose model was refused because the tokens of the day are spent."""
-    if spent := [day for day in spend.spent_today(viewer.seen, viewer.now) if day.refused]:
+    if spent_days := [day for day in spend.spent_today(viewer.seen, viewer.now) if day.refused]:
         text = ngettext(
             "The model's budget of today is spent in %(n)d workspace",
             "The model's budget of today is spent in %(n)d workspaces",
-            len(spent),
-        ) % {"n": len(spent)}
+            len(spent_days),
+        ) % {"n": len(spent_days)}
         hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
         address = reverse("admin:memories_spend_changelist")
-        yield Item("budgets", text, hint % {"n": sum(day.refused for day in spent)}, address)
+        yield Item("budgets", text, hint % {"n": sum(day.refused for day in spent_days)}, address)
 
 
 def failing_tests(viewer: Viewer) -> Iterator[Item]:
@@ -477,8 +477,8 @@ def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:
             hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
             # The page of the channel, or of several the list: a memory names only its platform
             alike = channels[workspace, platform]
-            sought = {"platform__exact": platform, "dm_scope__exact": DmScope.MAIN}
-            address = f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
+            filters = {"platform__exact": platform, "dm_scope__exact": DmScope.MAIN}
+            address = f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(filters)}"
             if len(alike) == 1:
                 address = reverse("admin:channels_app_channel_change", args=[alike[0].pk])
             yield Item(f"shared:{workspace}:{platform}", text, hint, address, is_grave=True)

@@ -107,16 +107,16 @@ class Chart:
             place, top = WIDTH / len(self.days), self.top
             drawn: list[tuple[SafeString, str]] = []
             for n, values in enumerate(self._days()):
-                foot, left = float(HEIGHT), n * place + place * (1 - BAR) / 2
+                foot, left_edge = float(HEIGHT), n * place + place * (1 - BAR) / 2
                 bars = []
                 for series, value in zip(self.series, values, strict=True):
                     if height := value / top * HEIGHT:
                         foot -= height
-                        path = f"M{left:.1f} {foot:.1f}h{place * BAR:.1f}v{height:.1f}h-{place * BAR:.1f}z"
+                        path = f"M{left_edge:.1f} {foot:.1f}h{place * BAR:.1f}v{height:.1f}h-{place * BAR:.1f}z"
                         bars.append((series.color, path))
                 # The day in words, for whoever rests the pointer there
-                named = (f"{row.name} {self.show(row.values[n] or 0)}" for row in self.series if row.values[n])
-                words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(named)}"
+                parts = (f"{row.name} {self.show(row.values[n] or 0)}" for row in self.series if row.values[n])
+                words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(parts)}"
                 drawn.append((format_html_join("", '<path class="{}" d="{}"/>', bars), words))
             shapes = format_html_join("", "<g>{}<title>{}</title></g>", (day for day in drawn if day[0]))
         else:
@@ -186,11 +186,11 @@ def charts(numbers: Numbers) -> Iterator[Chart]:
     if numbers.period.channel is None:
         days = numbers.period.days
         names = (("asked", _("Tokens asked"), "mp-c2"), ("answered", _("Tokens answered"), "mp-c1"))
-        spent = [
+        series = [
             Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
             for name, label, color in names
         ]
-        yield Chart(_("Tokens of the platform's own model"), days, spent, _("By the days of each workspace."))
+        yield Chart(_("Tokens of the platform's own model"), days, series, _("By the days of each workspace."))
 
 
 def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
@@ -202,12 +202,12 @@ def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
         Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
     ]
     yield Chart(_("Recalls by what was found"), days, verdicts)
-    used = [
+    rates = [
         Series(_("Hit rate"), "mp-c1", usage.share(["found"], SEARCHED)),
         Series(_("Reference rate"), "mp-c2", usage.share(["used"], ["reported"])),
     ]
     hint = _("Hits: of the recalls that looked into memory. References: of the memories served whose answer is known.")
-    yield Chart(_("Hit rate and reference rate"), days, used, hint, is_stacked=False, most=1.0, show=percent)
+    yield Chart(_("Hit rate and reference rate"), days, rates, hint, is_stacked=False, most=1.0, show=percent)
 
 
 def _of_memories(numbers: Numbers) -> Iterator[Chart]:
@@ -229,26 +229,26 @@ def _of_stock(
     title: str, days: Sequence[date], counts: Iterable[tuple[Any, Sequence[float | None]]], colors: Sequence[str]
 ) -> Chart:
     """A chart of counts that are taken once a day; a kind there is nothing of keeps its color, and is left out."""
-    named = zip(counts, colors, strict=False)
-    series = [Series(str(label), color, values) for (label, values), color in named if any(values)]
+    colored_counts = zip(counts, colors, strict=False)
+    series = [Series(str(label), color, values) for (label, values), color in colored_counts if any(values)]
     return Chart(title, days, series, _("As last counted on each day."))
 
 
 def _of_time(numbers: Numbers) -> Iterator[Chart]:
     days = numbers.period.days
-    taken = [
+    durations = [
         Series(_("p50"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
         Series(_("p95"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
     ]
     hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
-    yield Chart(_("How long recalls take"), days, taken, hint, is_stacked=False, show=milliseconds)
+    yield Chart(_("How long recalls take"), days, durations, hint, is_stacked=False, show=milliseconds)
     if numbers.period.channel is None:
-        waited = [
+        waits = [
             Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
             Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
         ]
         hint = _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer.")
-        yield Chart(_("How long work waits"), days, waited, hint, is_stacked=False, show=seconds)
+        yield Chart(_("How long work waits"), days, waits, hint, is_stacked=False, show=seconds)
 
 
 def step_times(numbers: Numbers) -> list[StepTimes]:

@@ -52,9 +52,9 @@ def share(part: int, whole: int) -> str:
     return f"{part / whole:.0%}" if whole else "—"
 
 
-def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
+def recalls(workspace_ids: frozenset[int] | None, now: datetime) -> Recalls:
     """The newest recalls of the last day, in one query."""
-    today = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen)
+    today = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), workspace_ids)
     newest = today.order_by("-created_at", "-id")
     rows = list(newest.values_list("degraded", flat=True)[:SAMPLE])
     return Recalls(len(rows), sum(map(bool, rows)), Counter(name for names in rows for name in names))
@@ -71,9 +71,9 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     counts = {"n": f"{hits:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
     hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % counts
     yield Figure(_("Hit rate"), share(hits, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
-    used, reported = usage.total("used"), usage.total("reported")
+    uses, reported = usage.total("used"), usage.total("reported")
     hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%")
-    yield Figure(_("Reference rate"), share(used, reported), hint % {"n": f"{used:,}", "all": f"{reported:,}"})
+    yield Figure(_("Reference rate"), share(uses, reported), hint % {"n": f"{uses:,}", "all": f"{reported:,}"})
     slowest = quantile(numbers.steps.get(TOTAL, []), 0.95)
     hint = _("of recalls that look into memory: one in twenty takes longer; aim: under 200 ms")
     yield Figure(_("Latency, p95"), "—" if slowest is None else milliseconds(slowest), hint)
@@ -98,9 +98,9 @@ def in_use(numbers: Numbers) -> Figure:
     return Figure(_("Memories in use"), f"{stock.live:,}", hint, address)
 
 
-def tokens(seen: frozenset[int] | None) -> Figure:
+def tokens(workspace_ids: frozenset[int] | None) -> Figure:
     """How long memories are, on average of the newest."""
-    newest = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), seen).order_by("-created_at", "-id")
+    newest = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), workspace_ids).order_by("-created_at", "-id")
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
     return Figure(_("Tokens per memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

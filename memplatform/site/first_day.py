@@ -52,8 +52,8 @@ def steps(viewer: Viewer) -> list[Step]:
     user: Any = viewer.request.user
     if viewer.now - user.date_joined > NEW_FOR:
         return []
-    seen = set(Snooze.objects.filter(user=user, key__startswith=KEY).values_list("key", flat=True))
-    if KEY in seen:
+    seen_keys = set(Snooze.objects.filter(user=user, key__startswith=KEY).values_list("key", flat=True))
+    if KEY in seen_keys:
         return []
     # Whether a key was used, a chat platform wrote, something was said, is remembered, and was asked: in one query
     row = (
@@ -75,7 +75,7 @@ def steps(viewer: Viewer) -> list[Step]:
     all_steps = [
         Step(_("Is it alive?"), text, lives, page, button=_("Show the processes")),
         *_connect(viewer, there),
-        *_look(there, seen),
+        *_look(there, seen_keys),
     ]
     return [] if all(step.is_done for step in all_steps) else all_steps
 
@@ -96,19 +96,19 @@ def _connect(viewer: Viewer, there: Mapping[str, bool]) -> list[Step]:
     ]
 
 
-def _look(there: Mapping[str, bool], seen: Collection[str]) -> list[Step]:
+def _look(there: Mapping[str, bool], seen_keys: Collection[str]) -> list[Step]:
     return [
         Step(
             _("See it remembered"),
             _("The newest memory: its words, where they come from, how long it stays."),
-            f"{KEY}-{REMEMBERED}" in seen,
+            f"{KEY}-{REMEMBERED}" in seen_keys,
             do=REMEMBERED if there["remembered"] else "",
             button=_("Show me"),
         ),
         Step(
             _("See why"),
             _("The newest question: what was served, what was left out, and for which reason."),
-            f"{KEY}-{WHY}" in seen,
+            f"{KEY}-{WHY}" in seen_keys,
             do=WHY if there["asked"] else "",
             button=_("Show me"),
         ),
@@ -123,12 +123,14 @@ def act(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_home())
     key = KEY if what == DISMISS else f"{KEY}-{what}"
     Snooze.objects.update_or_create(user_id=user_id, key=key, defaults={"until": None, "mark": what})
-    seen = workspaces_of(request)
+    workspace_ids = workspaces_of(request)
     if what == REMEMBERED:
-        newest = in_workspaces(Entry.objects.all(), seen).order_by("-pk").values_list("pk", flat=True).first()
+        newest = in_workspaces(Entry.objects.all(), workspace_ids).order_by("-pk").values_list("pk", flat=True).first()
         name = "admin:memories_entry_change"
     else:
-        newest = in_workspaces(RecallTrace.objects.all(), seen).order_by("-pk").values_list("pk", flat=True).first()
+        newest = (
+            in_workspaces(RecallTrace.objects.all(), workspace_ids).order_by("-pk").values_list("pk", flat=True).first()
+        )
         name = "admin:memories_recalltrace_change"
     return HttpResponseRedirect(reverse(name, args=[newest]) if newest and what != DISMISS else _home())
 

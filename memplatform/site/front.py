@@ -74,13 +74,13 @@ class Description(SpectacularAPIView):
         if "format" in request.query_params:
             DescriptionQuery(data={"format": request.query_params["format"]}).is_valid(raise_exception=True)
         renderer = request.accepted_renderer
-        made = self._made.get(renderer.media_type)
-        if made is None:
+        body = self._made.get(renderer.media_type)
+        if body is None:
             generator: Any = SchemaGenerator
             with override("en"):
                 schema = dict(generator().get_schema(request=None, public=True))
-            made = self._made[renderer.media_type] = renderer.render(schema, renderer_context={})
-        return HttpResponse(made, content_type=renderer.media_type)
+            body = self._made[renderer.media_type] = renderer.render(schema, renderer_context={})
+        return HttpResponse(body, content_type=renderer.media_type)
 
 
 class ApiPages(SpectacularSwaggerSplitView):

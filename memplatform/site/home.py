@@ -141,12 +141,12 @@ def sorted_out(lines: Iterable[Item], user_id: int, now: datetime) -> tuple[list
     """The lines a person wants to see now, and how many they have put off."""
     put_off = {row.key: row for row in Snooze.objects.filter(Q(until__isnull=True) | Q(until__gt=now), user=user_id)}
     every = list(lines)
-    shown = []
+    visible_items = []
     for item in every:
         snooze = put_off.get(item.key)
         if snooze is None or (snooze.until is None and snooze.mark != item.mark):
-            shown.append(item)
-    return shown, len(every) - len(shown)
+            visible_items.append(item)
+    return visible_items, len(every) - len(visible_items)
 
 
 def put_off(item: Item, user_id: int, until: datetime | None, *, now: datetime) -> None:
@@ -221,14 +221,14 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
     viewer = Viewer(request, timezone.now())
     if viewer.seen is not None and not viewer.seen:
         return {"is_stranger": True, "items": [], "figures": []}
-    shown, put_off = sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
+    visible_items, put_off = sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
     newest = latest.order_by("-created_at", "-id")[:LATEST]
     choice = chosen(request, viewer.now)  # the period the address asks for
     numbers = Numbers(choice.period)
     return {
         "first_day": first_day.steps(viewer),
-        "items": shown,
+        "items": visible_items,
         "put_off": put_off,
         "batches": [(batch, batch_name(batch), actor_label(batch.actor)) for batch in newest],
         "choice": choice,

@@ -70,8 +70,8 @@ class Event:
 
     @property
     def request_id(self) -> str:
-        found = _REQUEST.search(self.words)
-        return found[1] if found else ""
+        match = _REQUEST.search(self.words)
+        return match[1] if match else ""
 
 
 class LogForm(forms.Form):
@@ -98,14 +98,14 @@ class LogForm(forms.Form):
 
     def admits(self, event: Event) -> bool:
         """Whether an event is among those that are asked for."""
-        asked = self.cleaned_data
-        level, request_id = asked.get("level"), asked.get("request_id")
+        filters = self.cleaned_data
+        level, request_id = filters.get("level"), filters.get("request_id")
         if level and (event.level not in LEVELS or LEVELS.index(event.level) < LEVELS.index(level)):
             return False
         if request_id and event.request_id != request_id.strip():
             return False
         text = f"{event.logger} {event.words} {event.trace}".lower()
-        return all(word in text for word in (asked.get("q") or "").lower().split())
+        return all(word in text for word in (filters.get("q") or "").lower().split())
 
 
 def files_of(folder: Path) -> dict[str, Path]:
@@ -167,27 +167,27 @@ def page(request: HttpRequest) -> HttpResponse:
     """The newest events of all processes of this host, narrowed as the address says."""
     if workspaces_of(request) is not None:
         raise PermissionDenied
-    found = files_of(settings.DATA_DIR / "logs")
-    form = LogForm(request.GET, list(found))
+    files = files_of(settings.DATA_DIR / "logs")
+    form = LogForm(request.GET, list(files))
     form.full_clean()
-    chosen = form.cleaned_data.get("process")
-    read = [events(name, path) for name, path in found.items() if chosen in ("", None, name)]
-    newest_first = merge(*(filter(form.admits, one) for one in read), key=lambda event: event.at, reverse=True)
-    shown = list(islice(newest_first, MOST))
+    process = form.cleaned_data.get("process")
+    event_streams = [events(name, path) for name, path in files.items() if process in ("", None, name)]
+    newest_first = merge(*(filter(form.admits, one) for one in event_streams), key=lambda event: event.at, reverse=True)
+    newest_events = list(islice(newest_first, MOST))
     # Whether the web writes to its file: a supervisor sees to it; who starts a web says where its lines go
-    web, is_in_file = found.get("web"), False
+    web, is_in_file = files.get("web"), False
     with suppress(OSError):
         is_in_file = web is not None and os.path.samestat(os.fstat(_STDERR), web.stat())
     context = {
         "title": gettext("Log"),
         "form": form,
-        "events": shown,
-        "is_cut": len(shown) == MOST,
+        "events": newest_events,
+        "is_cut": len(newest_events) == MOST,
         "is_narrowed": any(form.cleaned_data.values()),
         "megabytes": LOOKED_AT // 1024**2,
         "host": settings.HOST_NAME,
         "others": list(hosts.others(now=timezone.now()).values_list("name", flat=True)),
         "is_elsewhere": not is_in_file,
-        "has_files": bool(found),
+        "has_files": bool(files),
     }
     return own_page(request, "admin/memplatform/log.html", context)

@@ -136,19 +136,19 @@ SECTIONS: list[tuple[Any, list[Page | tuple[str, str]]]] = [
 
 def side_bar(site: Any, request: HttpRequest) -> list[dict[str, Any]]:
     """The groups of the side bar; those behind «More» are marked so, and one of them that is open opens it."""
-    shown: list[dict[str, Any]] = []
-    taken: set[str] = set()
+    groups: list[dict[str, Any]] = []
+    links: set[str] = set()
     for title, places in JOBS:
         items = [item for item in (_item(site, place, request) for place in places) if item["has_permission"]]
-        items = items[: max(MOST - len(taken), 0)]
-        taken |= {item["link"] for item in items}
+        items = items[: max(MOST - len(links), 0)]
+        links |= {item["link"] for item in items}
         if items:
-            shown.append({"title": title, "items": items})
+            groups.append({"title": title, "items": items})
     for title, models in SECTIONS:
-        rest = [item for item in (_item(site, place, request) for place in models) if item["link"] not in taken]
+        rest = [item for item in (_item(site, place, request) for place in models) if item["link"] not in links]
         if items := [item for item in rest if item["has_permission"]]:
-            shown.append({"title": title, "items": items, "is_more": True})
-    return shown
+            groups.append({"title": title, "items": items, "is_more": True})
+    return groups
 
 
 def is_more_open(groups: Iterable[dict[str, Any]]) -> bool:
@@ -210,10 +210,10 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
     words = query.lower().split()
     met: set[str] = set()
     for title, description, icon, link, may in _destinations(site):
-        named = str(title)
+        names = str(title)
         with translation.override("en"):
-            named = f"{named} {title}".lower()
-        if link in met or not all(word in named for word in words) or not may(request):
+            names = f"{names} {title}".lower()
+        if link in met or not all(word in names for word in words) or not may(request):
             continue
         met.add(link)
         yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)

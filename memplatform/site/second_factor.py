@@ -255,6 +255,6 @@ def _locked_page(request: HttpRequest) -> HttpResponse:
 
 
 def _next(request: HttpRequest) -> str:
-    asked = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if is_ours else reverse("admin:index")
+    address = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return address if is_ours else reverse("admin:index")

@@ -73,7 +73,7 @@ def chosen(request: HttpRequest, now: datetime) -> Choice:
     """What the address of the page asks for: `days`, `of` (a workspace) and `channel`; what is unknown is left out."""
     zone, mine = timezone.get_current_timezone(), list(visible_workspaces(request))
     workspace = next((row for row in mine if str(row.pk) == request.GET.get("of")), None)
-    seen = frozenset({workspace.pk}) if workspace else workspaces_of(request)
+    workspace_ids = frozenset({workspace.pk}) if workspace else workspaces_of(request)
     channel_rows = Channel.objects.filter(workspace__in=[row.pk for row in ([workspace] if workspace else mine)])
     channels = sorted(set(channel_rows.values_list("platform", flat=True)))
     channel_name = request.GET.get("channel", "")
@@ -81,7 +81,7 @@ def chosen(request: HttpRequest, now: datetime) -> Choice:
     length = next((days for days in LENGTHS if str(days) == request.GET.get("days")), LENGTHS[0])
     today = now.astimezone(zone).date()
     days = tuple(today - timedelta(days=ago) for ago in reversed(range(length)))
-    return Choice(Period(days, zone, now, seen, channel), mine, channels, workspace)
+    return Choice(Period(days, zone, now, workspace_ids, channel), mine, channels, workspace)
 
 
 NAMES = (*OF_RECALLS, *OF_WRITES)
@@ -150,7 +150,7 @@ class Numbers:
     @cached_property
     def open(self) -> Measured:
         """What happened since then, of the newest rows."""
-        return measure(self.counted_until, self.period.now, seen=self.period.seen, most=OPEN_ROWS)
+        return measure(self.counted_until, self.period.now, workspace_ids=self.period.seen, most=OPEN_ROWS)
 
     @cached_property
     def usage(self) -> Usage:
@@ -198,9 +198,9 @@ class Numbers:
         rows = EntryStock.objects.filter(at__gte=self.period.since)
         self.stock_times = sorted(rows.values_list("at", flat=True).distinct())
         last = {self._day(at): at for at in self.stock_times}
-        chosen = self._rows(rows.filter(at__in=last.values()), "at").values_list("day", "type", "state")
+        latest_rows = self._rows(rows.filter(at__in=last.values()), "at").values_list("day", "type", "state")
         by_day: dict[date, dict[tuple[str, str], tuple[int, int, int]]] = defaultdict(dict)
-        for day, kind, state, *sums in chosen.annotate(Sum("entries"), Sum("never_recalled"), Sum("ending")):
+        for day, kind, state, *sums in latest_rows.annotate(Sum("entries"), Sum("never_recalled"), Sum("ending")):
             by_day[day][kind, state] = (sums[0], sums[1], sums[2])
         if (present := self.present_stock) is not None:
             by_day[self.period.days[-1]] = present
@@ -231,10 +231,10 @@ class Numbers:
 
     def stock(self, of: State | None = None, kind: str = "") -> list[float | None]:
         """How many entries in a state, or of a type and in use, by day."""
-        wanted = of or State.LIVE
+        state = of or State.LIVE
 
         def counted(rows: dict[tuple[str, str], tuple[int, int, int]]) -> float:
-            return float(sum(row[0] for (t, s), row in rows.items() if s == wanted and kind in ("", t)))
+            return float(sum(row[0] for (t, s), row in rows.items() if s == state and kind in ("", t)))
 
         return [counted(self.stocks[day]) if day in self.stocks else None for day in self.period.days]
 
@@ -246,9 +246,9 @@ class Numbers:
         rows = self.stocks[max(self.stocks)]
         live = [row for (_type, state), row in rows.items() if state == State.LIVE]
         entries, never, ending = (sum(row[n] for row in live) for n in range(3))
-        kept = sum(row[0] for row in rows.values())
+        total = sum(row[0] for row in rows.values())
         at = self.period.now if self.present_stock is not None else self.stock_times[-1]
-        return Stock(at, live=entries, kept=kept, never_recalled=never, ending=ending)
+        return Stock(at, live=entries, kept=total, never_recalled=never, ending=ending)
 
     @cached_property
     def spend(self) -> dict[date, dict[str, int]]:

@@ -99,8 +99,8 @@ class Site(UnfoldAdminSite):
         context = {**self.each_context(request), **(extra_context or {})}
         request.current_app = self.name
         form_class = type("_RequestForm", (_PasswordForm,), {"request": request})
-        done = reverse("admin:password_change_done")
-        view = PasswordChangeView.as_view(form_class=form_class, success_url=done, extra_context=context)
+        success_url = reverse("admin:password_change_done")
+        view = PasswordChangeView.as_view(form_class=form_class, success_url=success_url, extra_context=context)
         response: Any = view(request)
         # what became of the form is noted
         if request.method == "POST" and response.status_code == HTTPStatus.FOUND:

@@ -173,10 +173,10 @@ def _history(page: Sequence[Entry], slots: dict[int, list[Slot]]) -> dict[int, l
     workspace, table = page[0].workspace_id, Slot._meta.db_table
     changes = Change.objects.filter(workspace_id=workspace)
     owner = {slot.pk: entry for entry, rows in slots.items() for slot in rows}
-    removed = changes.filter(
+    removed_slots = changes.filter(
         table_name=table, op=Operation.DELETE, old__entry_id__in=[entry.pk for entry in page]
     ).values_list("row_id", "old__entry_id")
-    owner |= dict(removed)
+    owner |= dict(removed_slots)
     by_entry: defaultdict[int, list[Record]] = defaultdict(list)
     of_rows = Q(table_name=Entry._meta.db_table, row_id__in=[entry.pk for entry in page])
     rows = list(changes.filter(of_rows | Q(table_name=table, row_id__in=list(owner))).order_by("pk"))

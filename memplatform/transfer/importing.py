@@ -68,14 +68,14 @@ def _unless_there(
     rows = [columns for _n, _record, columns in columns_of(kind, page)]
     new = [columns for columns in rows if tuple(columns[name] for name in subject) not in there]
     uids = run.ids.new(Channel, [columns["uid"] for columns in new]) if model is Channel else {}
-    made: list[Any] = [
+    new_objects: list[Any] = [
         model(workspace=run.workspace, **columns | ({"uid": uids[columns["uid"]]} if "uid" in columns else {}))
         for columns in new
     ]
     run.done.created[kind] += len(new)
     run.done.already[kind] += len(rows) - len(new)
     if not run.is_dry:
-        model._default_manager.bulk_create(made)
+        model._default_manager.bulk_create(new_objects)
 
 
 def _people(run: Import, page: Sequence[Line]) -> None:
@@ -83,7 +83,7 @@ def _people(run: Import, page: Sequence[Line]) -> None:
     if run.into:
         return
     here = set(Person.objects.filter(workspace=run.workspace).values_list("key", flat=True))
-    taken = set(Identity.objects.filter(workspace=run.workspace).values_list("platform", "peer"))
+    known_pairs = set(Identity.objects.filter(workspace=run.workspace).values_list("platform", "peer"))
     erased = {
         digest
         for digests in Erasure.objects.filter(workspace=run.workspace).values_list("person", flat=True)
@@ -107,7 +107,7 @@ def _people(run: Import, page: Sequence[Line]) -> None:
             person = Person.objects.create(workspace=run.workspace, **columns)
             place = {"workspace": run.workspace, "person": person}
             Person.objects.filter(pk=person.pk).update(created_at=columns["created_at"])
-            free = [identity for identity in identities if (identity["platform"], identity["peer"]) not in taken]
+            free = [identity for identity in identities if (identity["platform"], identity["peer"]) not in known_pairs]
             Identity.objects.bulk_create(Identity(**place, **identity) for identity in free)
             consents = [CONSENT.read(consent) for consent in record.get("consents") or ()]
             Consent.objects.bulk_create(Consent(**place, **consent) for consent in consents)
@@ -161,7 +161,7 @@ def _sessions(run: Import, page: Sequence[Line]) -> None:
     besides = {row.uid: row for row in ours.filter(uid__in=map(run.ids.beside, uids))}
     keys = {name for _n, _record, columns in rows for name in (columns["key"], _BESIDE.sub("", columns["key"]))}
     by_key = {(row.platform, row.account, row.key): row for row in ours.filter(key__in=keys)}
-    made = []
+    new_sessions = []
     for _number, record, columns in rows:
         uid, channel = columns["uid"], (columns["platform"], columns["account"])
         scopes = {
@@ -169,15 +169,15 @@ def _sessions(run: Import, page: Sequence[Line]) -> None:
             for name in _SCOPES
             if (there := reference(record, name)) and there in run.scopes
         }
-        taken = by_key.get((*channel, columns["key"]))
-        same = here.get(uid) or taken or by_key.get((*channel, _BESIDE.sub("", columns["key"])))
+        namesake = by_key.get((*channel, columns["key"]))
+        same = here.get(uid) or namesake or by_key.get((*channel, _BESIDE.sub("", columns["key"])))
         if same is None:
             session = Session(workspace=run.workspace, **columns | {"uid": free[uid]}, **scopes)
-            made.append(session)
+            new_sessions.append(session)
             run.sessions[uid] = SessionHere(session, columns)
             continue
         new_uid, key = run.ids.beside(uid), columns["key"]
-        if taken or uid in here:
+        if namesake or uid in here:
             key = f"{key[: _KEY_CHARS - 9]}~{new_uid.hex[-8:]}"
         names = {"uid": new_uid, "key": key}
         beside = besides.get(new_uid) or Session(workspace=run.workspace, **columns | names, **scopes)
@@ -185,9 +185,9 @@ def _sessions(run: Import, page: Sequence[Line]) -> None:
         is_elsewhere = uid not in here and any(getattr(same, name) != pk for name, pk in scopes.items())
         run.sessions[uid] = SessionHere(same, columns, beside, is_alike, (1, 0) if is_elsewhere else None)
         run.done.already["session"] += 1
-    run.done.created["session"] += len(made)
+    run.done.created["session"] += len(new_sessions)
     if not run.is_dry:
-        Session.objects.bulk_create(made)
+        Session.objects.bulk_create(new_sessions)
 
 
 def _of_sessions(run: Import, kind: str, page: Sequence[Line]) -> list[_Message]:
@@ -212,8 +212,12 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
     there = numbers(run.workspace.pk, [_place(session, columns) for _n, session, columns in rows])
     texts = [(columns["content"], "", ()) for _n, _session, columns in rows]
     erased = Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
-    run.leave_out([row[0] for row, gone in zip(rows, erased, strict=True) if gone], LeftOutReason.ERASED)
-    new = [row for row, gone in zip(rows, erased, strict=True) if not gone and _place(row[1], row[2]) not in there]
+    run.leave_out([row[0] for row, is_erased in zip(rows, erased, strict=True) if is_erased], LeftOutReason.ERASED)
+    new = [
+        row
+        for row, is_erased in zip(rows, erased, strict=True)
+        if not is_erased and _place(row[1], row[2]) not in there
+    ]
     run.done.already["message"] += len(there)
     run.done.created["message"] += len(new)
     if run.is_dry:
@@ -243,15 +247,15 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
 
 def _compare(run: Import, rows: Sequence[_Message]) -> None:
     """Find where sessions part from those that were here before, and begin what stands beside these from there on."""
-    wanted = [(session.session.uid, columns["conversation"], columns["position"]) for _n, session, columns in rows]
-    pks = numbers(run.workspace.pk, wanted)
+    places = [(session.session.uid, columns["conversation"], columns["position"]) for _n, session, columns in rows]
+    pks = numbers(run.workspace.pk, places)
     words = {
         pk: rest
         for pk, *rest in SessionEvent.objects.filter(pk__in=pks.values()).values_list(
             "pk", "kind", "sender_id", "content"
         )
     }
-    for place, (_number, session, columns) in zip(wanted, rows, strict=True):
+    for place, (_number, session, columns) in zip(places, rows, strict=True):
         if session.parts_at is None:
             here = words.get(pks.get(place, 0))
             if here == [columns["kind"], columns["sender_id"], columns["content"]]:
@@ -323,7 +327,7 @@ def import_export(
     """
     file = records_of(place)
     size = file.stat().st_size
-    contents = check(file, lambda done: report(READ, done, size) if report else None)
+    contents = check(file, lambda position: report(READ, position, size) if report else None)
     if into and len(contents.scopes) != 1:
         message = _("The file holds %(count)d scopes; into one scope only one can be brought.")
         raise FileRefused(message % {"count": len(contents.scopes)})
@@ -347,8 +351,8 @@ def import_export(
             report(ROWS, met, total)
     if not is_dry:
         run.done.files = folder.bring(run.scopes.values())
-        written = [scope.pk for scope in run.to_freeze if scope.pk in run.batches or scope.pk in run.begun]
-        Scope.objects.filter(pk__in=written).update(frozen=True)
+        scope_ids = [scope.pk for scope in run.to_freeze if scope.pk in run.batches or scope.pk in run.begun]
+        Scope.objects.filter(pk__in=scope_ids).update(frozen=True)
     return run.done
 
 

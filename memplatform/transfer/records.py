@@ -71,9 +71,9 @@ def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Plac
 
 def numbers(workspace: int, places: Iterable[Place]) -> dict[Place, int]:
     """The numbers of the messages that are here, by their place."""
-    wanted = list(places)
+    all_places = list(places)
     with connection.cursor() as cursor:
-        cursor.execute(_FIND, [*([place[n] for place in wanted] for n in range(3)), workspace])
+        cursor.execute(_FIND, [*([place[n] for place in all_places] for n in range(3)), workspace])
         return {(session, conversation, position): pk for session, conversation, position, pk in cursor.fetchall()}
 
 
@@ -209,11 +209,11 @@ def name_of_workspace(place: Path) -> str:
 
 def records_in(file: Path, on_bytes_read: OnBytesRead = lambda _bytes: None) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
-    done = 0
+    bytes_read = 0
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
-            done += len(line)
-            on_bytes_read(done)
+            bytes_read += len(line)
+            on_bytes_read(bytes_read)
             try:
                 if len(line) > ITEM_BYTES:
                     message = _("It has over %(most)d MB; no line of an export is so long.")

@@ -79,11 +79,11 @@ def _the_same(run: Import, model: type[Entry | DailyEvent], rows: Sequence[Row])
             if model is Entry
             else {"content__in": contents}
         )
-        gone = set(run.ids.same.values())
+        taken_uids = set(run.ids.same.values())
         here: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
-        for stored in model._default_manager.filter(scope=scope, workspace=run.workspace, **alike).order_by("pk"):
-            if stored.uid not in run.brought and stored.uid not in gone:
-                here[stored.content, getattr(stored, "type", "")].append(stored)
+        for candidate in model._default_manager.filter(scope=scope, workspace=run.workspace, **alike).order_by("pk"):
+            if candidate.uid not in run.brought and candidate.uid not in taken_uids:
+                here[candidate.content, getattr(candidate, "type", "")].append(candidate)
         if not here:
             continue
         copies = [(record, dict(columns)) for _n, record, columns in some]
@@ -115,13 +115,14 @@ def _days(run: Import, page: Sequence[Line]) -> None:
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
             events = daily_events.bring_in(scope, [columns for _n, _record, columns in rows])
-            made = [event for event in events if event is not None]
+            new_events = [event for event in events if event is not None]
             drafts = [
                 EventDraft(scope=scope, local_date=event.local_date, content=event.content, source=event.source)
-                for event in made
+                for event in new_events
             ]
             steps = [
-                PlanRow(step=EventStep.of(draft), event_id=event.pk) for draft, event in zip(drafts, made, strict=True)
+                PlanRow(step=EventStep.of(draft), event_id=event.pk)
+                for draft, event in zip(drafts, new_events, strict=True)
             ]
             batches.add_applied(batch, steps)
         _count(run, "day", rows, events)
@@ -131,13 +132,13 @@ def _without_erased(run: Import, scope: Scope, rows: Sequence[Row]) -> list[Row]
     """The rows but for those that were erased with a person, here or in any scope of the workspace."""
     texts = [(columns["content"], scope.key, columns["origins"]) for _n, _record, columns in rows]
     erased = suppression.Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
-    run.leave_out([row[0] for row, gone in zip(rows, erased, strict=True) if gone], LeftOutReason.ERASED)
-    return [row for row, gone in zip(rows, erased, strict=True) if not gone]
+    run.leave_out([row[0] for row, is_erased in zip(rows, erased, strict=True) if is_erased], LeftOutReason.ERASED)
+    return [row for row, is_erased in zip(rows, erased, strict=True) if not is_erased]
 
 
-def _count(run: Import, kind: str, rows: Sequence[Row], made: Sequence[Any]) -> None:
-    run.done.created[kind] += sum(stored is not None for stored in made)
-    run.leave_out([row[0] for row, stored in zip(rows, made, strict=True) if stored is None], LeftOutReason.SUPPRESSED)
+def _count(run: Import, kind: str, rows: Sequence[Row], items: Sequence[Any]) -> None:
+    run.done.created[kind] += sum(item is not None for item in items)
+    run.leave_out([row[0] for row, item in zip(rows, items, strict=True) if item is None], LeftOutReason.SUPPRESSED)
 
 
 def _entries(run: Import, page: Sequence[Line]) -> None:
@@ -148,21 +149,21 @@ def _entries(run: Import, page: Sequence[Line]) -> None:
             run, [columns for _n, _record, columns in rows], [words for some in evidence.values() for words in some]
         )
         # What had taken the place of these entries at some time, as far as it is here, by its id there
-        named = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
-        later = run.ids.here(_target(run, Entry), {UUID(uid) for uid in named if uid})
+        later_uids = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
+        later = run.ids.here(_target(run, Entry), {UUID(uid) for uid in later_uids if uid})
         successors = {str(uid): entry.pk for uid, entry in later.items()}
         exported_entries = [_exported_entry(run, scope, row, evidence[row[0]], successors) for row in rows]
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
             entries = exported.bring_in(scope, exported_entries)
-            made = [entry for entry in entries if entry is not None]
+            new_rows = [entry for entry in entries if entry is not None]
             drafts = [
                 UnscopedDraft(
                     type=entry.type, content=entry.content, source=entry.source, at=entry.stated_at, tier=entry.tier
                 )
-                for entry in made
+                for entry in new_rows
             ]
-            steps = [PlanRow.of(entry, CreateStep(draft=draft)) for entry, draft in zip(made, drafts, strict=True)]
+            steps = [PlanRow.of(entry, CreateStep(draft=draft)) for entry, draft in zip(new_rows, drafts, strict=True)]
             batches.add_applied(batch, steps)
         _count(run, "entry", rows, entries)
 
@@ -209,9 +210,9 @@ def _rename(run: Import, rows: Sequence[dict[str, Any]], evidence: Sequence[dict
 
 def _with_entries(run: Import, page: Sequence[Line], *names: str) -> list[tuple[int, dict[str, Any], list[Entry]]]:
     """The lines of a page with the entries they name; those that name one that is not here are left out."""
-    wanted = {uid for _n, record in page for name in names if (uid := reference(record, name))}
+    uids = {uid for _n, record in page for name in names if (uid := reference(record, name))}
     scopes = {scope.pk for scope in run.scopes.values()}  # a file says nothing of the memory of others
-    here = run.ids.here(_target(run, Entry).select_related("scope"), wanted)
+    here = run.ids.here(_target(run, Entry).select_related("scope"), uids)
     of_scopes = {uid: entry for uid, entry in here.items() if entry.scope_id in scopes}
     rows = [(number, record, [of_scopes.get(UUID(record[name])) for name in names]) for number, record in page]
     run.leave_out([number for number, _record, entries in rows if None in entries], LeftOutReason.NO_ENTRY)
@@ -222,12 +223,12 @@ def _successors(run: Import, page: Sequence[Line]) -> None:
     if run.is_dry:
         return
     of_scope: defaultdict[Scope, list[NamedSuccessor]] = defaultdict(list)
-    brought = [(number, record) for number, record in page if reference(record, "entry") not in run.ids.same]
-    for _number, record, (entry, by) in _with_entries(run, brought, "entry", "by"):
+    lines = [(number, record) for number, record in page if reference(record, "entry") not in run.ids.same]
+    for _number, record, (entry, by) in _with_entries(run, lines, "entry", "by"):
         columns = columns_of(SUCCESSOR, [(0, record)])[0][2]
-        named = NamedSuccessor(entry=entry.pk, successor=by.pk, **columns)
-        if named.is_news(entry):
-            of_scope[entry.scope].append(named)
+        successor = NamedSuccessor(entry=entry.pk, successor=by.pk, **columns)
+        if successor.is_news(entry):
+            of_scope[entry.scope].append(successor)
     for scope, some in of_scope.items():
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
@@ -254,12 +255,12 @@ def _tie(
         run.done.created[kind] += len(page)
         return
     ready: defaultdict[Scope, list[dict[str, Any]]] = defaultdict(list)
-    named = _with_entries(run, page, *names)
+    lines = _with_entries(run, page, *names)
     # What of the kind hangs on these entries already
     model, key = _TIED[kind]
-    hanging = model.objects.filter(**{f"{names[0]}__in": [entries[0].pk for _n, _record, entries in named]})
+    hanging = model.objects.filter(**{f"{names[0]}__in": [entries[0].pk for _n, _record, entries in lines]})
     there = set(hanging.values_list(*key))
-    for _number, record, entries in named:
+    for _number, record, entries in lines:
         columns = columns_of(kind, [(0, record)])[0][2]
         columns |= {f"{name}_id": entry.pk for name, entry in zip(names, entries, strict=True)}
         if (kind == "suppression" and entries[0].is_live()) or tuple(columns[name] for name in key) in there:

@@ -48,8 +48,8 @@ class Ids:
 
     def new(self, model: type[Model], uids: Collection[UUID]) -> dict[UUID, UUID]:
         """The ids under which to store what is not here."""
-        taken = set(model._default_manager.filter(uid__in=uids).values_list("uid", flat=True))
-        return {uid: self.derived(uid) if uid in taken else uid for uid in uids}
+        taken_uids = set(model._default_manager.filter(uid__in=uids).values_list("uid", flat=True))
+        return {uid: self.derived(uid) if uid in taken_uids else uid for uid in uids}
 
 
 @dataclass
@@ -173,11 +173,11 @@ class Import:
     def batch(self, scope: Scope) -> Batch:
         """The batch of what is brought into a scope; made when something is."""
         if scope.pk not in self.batches:
-            made = batches.begin_applied(
+            batch = batches.begin_applied(
                 scope, name=NAME, run=self.run, actor=self.actor, now=self.now, reason=self.name
             )
-            self.batches[scope.pk] = made
-            self.done.batches.append(made)
+            self.batches[scope.pk] = batch
+            self.done.batches.append(batch)
         return self.batches[scope.pk]
 
     @cached_property

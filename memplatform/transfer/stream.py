@@ -57,28 +57,28 @@ class Wanted:
     now: datetime
 
 
-def parts(wanted: Wanted) -> Generator[bytes, None, None]:
+def parts(spec: Wanted) -> Generator[bytes, None, None]:
     """The lines of an export, a page at a time, as the caller may see them; the records are of one moment."""
     counts: Counter[str] = Counter()
     with one_moment():
-        head = head_of(wanted.workspace, wanted.scope, history=wanted.history)
-        yield as_lines([head | {"at": wanted.now.isoformat()}])
-        for section in sections(wanted.workspace, wanted.scope, history=wanted.history):
+        head = head_of(spec.workspace, spec.scope, history=spec.history)
+        yield as_lines([head | {"at": spec.now.isoformat()}])
+        for section in sections(spec.workspace, spec.scope, history=spec.history):
             for page in section.pages([], PAGE):
                 counts[section.kind] += len(page)
-                yield as_lines(_within_reach(record, wanted) for record in section.records(page))
+                yield as_lines(_within_reach(record, spec) for record in section.records(page))
     yield as_lines([{"record": END, "counts": counts}])
 
 
-def _within_reach(record: Record, wanted: Wanted) -> Record:
+def _within_reach(record: Record, spec: Wanted) -> Record:
     """A record without the names of scopes the caller does not reach."""
-    if wanted.caller.reaches_everything or wanted.scope is None:
+    if spec.caller.reaches_everything or spec.scope is None:
         return record
     for columns in [record, *(change["old"] for change in record.get("history", ()))]:
         if columns.get("chats"):
-            columns["chats"] = reached_chats(wanted.caller, columns["chats"])
+            columns["chats"] = reached_chats(spec.caller, columns["chats"])
     for name in ("user_scope", "chat_scope"):
-        if record.get(name, "") not in ("", str(wanted.scope.uid)):
+        if record.get(name, "") not in ("", str(spec.scope.uid)):
             record[name] = None
     return record
 
@@ -86,9 +86,9 @@ def _within_reach(record: Record, wanted: Wanted) -> Record:
 class ExportStream:
     """The parts of an export, while a thread makes them; one that fails on the way ends without its last line."""
 
-    def __init__(self, wanted: Wanted, place: threading.Semaphore) -> None:
+    def __init__(self, spec: Wanted, place: threading.Semaphore) -> None:
         """Begin; the place is given back when the thread has ended. Raises what kept it from its first line."""
-        self._wanted, self._place = wanted, place
+        self._wanted, self._place = spec, place
         self._ready: Queue[bytes | Exception | None] = Queue(AHEAD)
         self._is_over = threading.Event()
         self._log = structlog.contextvars.get_contextvars()
@@ -124,8 +124,8 @@ class ExportStream:
             try:
                 row_level_security.enter([self._wanted.workspace.pk])
                 end = time.monotonic() + MOST_SECONDS
-                with closing(parts(self._wanted)) as made:
-                    for part in made:
+                with closing(parts(self._wanted)) as all_parts:
+                    for part in all_parts:
                         if not self._give(part) or time.monotonic() > end:
                             log.warning("export.abandoned")
                             break
@@ -202,7 +202,7 @@ class ExportView(Call):
             needed = ErrorDetail(str(_("This key reaches some scopes only; name one of them.")), code="required")
             raise ValidationError({"scope": [needed]})
         workspace = Workspace.objects.get(pk=self.caller.workspace_id)
-        wanted = Wanted(self.caller, workspace, scope, self.query["history"], self.now)
+        spec = Wanted(self.caller, workspace, scope, self.query["history"], self.now)
         if self.request.method == "HEAD":
             return HttpResponse(content_type=LINES)
         if not PLACE.acquire(blocking=False):
@@ -217,4 +217,4 @@ class ExportView(Call):
             ip=self.request.META.get("REMOTE_ADDR") or None,
         )
         headers = {"Content-Disposition": 'attachment; filename="memory.jsonl"', "X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(ExportStream(wanted, PLACE), content_type=LINES, headers=headers)
+        return StreamingHttpResponse(ExportStream(spec, PLACE), content_type=LINES, headers=headers)

@@ -28,12 +28,12 @@ def embedded(work: Callable[[Path], T], event: AuditEvent | None = None, about: 
     if os.environ.get("DATABASE_URL"):
         raise CommandError(_("DATABASE_URL names a PostgreSQL of yours: back it up with its own programs."))
     try:
-        done = work(Path(settings.DATA_DIR))
+        result = work(Path(settings.DATA_DIR))
         if event:
             # A database of an older version has no such log
             with postgres.lease(Path(settings.DATA_DIR)), suppress(DatabaseError):
                 AuditRecord.note(event, actor=command_line.actor(), at=timezone.now(), about=about)
-        return done
+        return result
     except postgres.PostgresError as problem:
         raise CommandError(str(problem)) from problem
 

@@ -42,8 +42,8 @@ class Command(BaseCommand):
             elif options["again"]:
                 now = timezone.now()
                 ordered = run.order_missing(now=now)
-                done = run.erase_waiting(now=now)
-                self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **done})
+                counts = run.erase_waiting(now=now)
+                self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **counts})
             else:
                 workspace = command_line.only_workspace(options["workspace"])
                 self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)

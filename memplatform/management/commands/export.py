@@ -29,15 +29,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         bar: command_line.Bar | None = None
 
-        def report(done: int, total: int) -> None:
+        def report(count: int, total: int) -> None:
             nonlocal bar
             bar = bar or command_line.Bar(total, "records", head=_("Exporting"), has_lines=True)
-            bar({"records": done})
+            bar({"records": count})
 
         scope = None if options["scope"] is None else command_line.named_scope(options["scope"], options["workspace"])
         workspace = scope.workspace if scope else command_line.only_workspace(options["workspace"])
         try:
-            done = export(
+            result = export(
                 workspace,
                 scope,
                 options["folder"],
@@ -62,9 +62,11 @@ class Command(BaseCommand):
             details={"as": "folder"},
         )
         if options["json"]:
-            self.stdout.write(json.dumps(vars(done)))
+            self.stdout.write(json.dumps(vars(result)))
             return
-        self.stdout.write(", ".join(f"{kind} {count}" for kind, count in done.counts.items()) + f", files {done.files}")
-        if done.waiting:
+        self.stdout.write(
+            ", ".join(f"{kind} {count}" for kind, count in result.counts.items()) + f", files {result.files}"
+        )
+        if result.waiting:
             message = _("Turns that wait to be extracted are not among them: %(count)d. See manage.py extract.")
-            self.stdout.write(message % {"count": done.waiting})
+            self.stdout.write(message % {"count": result.waiting})

@@ -158,14 +158,14 @@ class _Progress:
         self._bar: command_line.Bar | None = None
         self._of = ""
 
-    def __call__(self, what: str, done: int, total: int) -> None:
+    def __call__(self, what: str, count: int, total: int) -> None:
         if what != self._of:
             self.end()
             heads = {FILES: _("Reading files"), READ: _("Reading"), ROWS: _("Writing")}
             self._of = what
             self._bar = command_line.Bar(total, what, head=heads[what], has_lines=True, is_share=what == READ)
         if self._bar:
-            self._bar({what: done})
+            self._bar({what: count})
 
     def end(self) -> None:
         if self._bar:
@@ -259,20 +259,20 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
     yield _("Left out: %(count)d.") % {"count": left_out.count}
     for reason, count in left_out.reasons.most_common():
         yield "  " + _("%(count)d: %(why)s") % {"count": count, "why": reason.label}
-    named = left_out.first[:NAMED]
-    for left in named:
-        place = f"{left.path}:{left.line}" if left.line else left.path
-        why = " ".join(filter(None, [str(left.reason.label), f"({left.detail})" if left.detail else ""]))
+    examples = left_out.first[:NAMED]
+    for item in examples:
+        place = f"{item.path}:{item.line}" if item.line else item.path
+        why = " ".join(filter(None, [str(item.reason.label), f"({item.detail})" if item.detail else ""]))
         yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
-    if left_out.count > len(named):
-        yield "  " + _("and %(n)d more") % {"n": left_out.count - len(named)}
+    if left_out.count > len(examples):
+        yield "  " + _("and %(n)d more") % {"n": left_out.count - len(examples)}
 
 
 def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
     first = [
-        {"path": left.path, "line": left.line, "reason": left.reason.value}
-        | ({"why": left.detail} if left.detail else {})
-        for left in report.left_out
+        {"path": item.path, "line": item.line, "reason": item.reason.value}
+        | ({"why": item.detail} if item.detail else {})
+        for item in report.left_out
     ]
     left_out = {"left_out": first, "left_out_count": report.left_out.count}
     if isinstance(report, TransferReport):

@@ -59,19 +59,19 @@ class Command(BaseCommand):
         if not report.is_clean:
             raise CommandError(_("The walls did not hold, or the drill proves nothing: see above."))
 
-    def _progress(self, asked: int, about: int) -> None:
-        words = _("%(asked)d of about %(about)d probes") % {"asked": asked, "about": about}
+    def _progress(self, probes: int, about: int) -> None:
+        words = _("%(asked)d of about %(about)d probes") % {"asked": probes, "about": about}
         self.stdout.write(f"{words}   ", ending="\r")
 
-    def _progress_in_json(self, asked: int, about: int) -> None:
-        self.stderr.write(json.dumps({"probes": asked, "of_about": about}), self.style.NOTICE)
+    def _progress_in_json(self, probes: int, about: int) -> None:
+        self.stderr.write(json.dumps({"probes": probes, "of_about": about}), self.style.NOTICE)
 
     def _tell(self, report: Report) -> None:
         self.stdout.write("")
-        for door, asked in sorted(report.probes.asked.items()):
+        for door, probes in sorted(report.probes.asked.items()):
             heard, failed = report.probes.heard.get(door, 0), report.probes.failed.get(door, 0)
             words = _("%(asked)7d  %(door)-20s own words heard: %(heard)d") % {
-                "asked": asked, "door": door, "heard": heard,
+                "asked": probes, "door": door, "heard": heard,
             }  # fmt: skip
             self.stdout.write(words + (_(", faults: %d") % failed if failed else ""))
         for leak, times in list(report.probes.leaks.items())[:50]:

@@ -49,10 +49,10 @@ class Command(BaseCommand):
                 AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
                 reset()  # what was locked by wrong passwords is open again
                 keep(file, password)  # before the commit: a password nobody knows is never left behind
-            done = (
+            message = (
                 _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")
             )
-            self.stdout.write(done % name)
+            self.stdout.write(message % name)
             if self.stdout.isatty():
                 self.stdout.write(_("Password: %s") % password)
             self.stdout.write(_("It is kept in %s.") % file)

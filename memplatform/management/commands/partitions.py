@@ -72,12 +72,12 @@ class Command(BaseCommand):
         parts = {table: partitions.parts_of(table) for table in TABLES}
         unfinished = partitions.unfinished()
         if as_json:
-            named = {table: [asdict(part) for part in found] for table, found in parts.items()}
-            self.stdout.write(json.dumps({"tables": named, "unfinished": unfinished}))
+            rows_by_table = {table: [asdict(part) for part in table_parts] for table, table_parts in parts.items()}
+            self.stdout.write(json.dumps({"tables": rows_by_table, "unfinished": unfinished}))
             return
-        for table, found in parts.items():
-            self.stdout.write(f"{table}: {_('%d partitions') % len(found) if found else _('in one piece')}")
-            for part in found:
+        for table, table_parts in parts.items():
+            self.stdout.write(f"{table}: {_('%d partitions') % len(table_parts) if table_parts else _('in one piece')}")
+            for part in table_parts:
                 self.stdout.write(f"  {part.name:42} {part.rows:>14,} {part.bytes / 2**20:>10,.1f} MB")
         for table, at in unfinished.items():
             self.stdout.write(_("%(table)s: begun and not finished, copied up to %(at)s") % {"table": table, "at": at})

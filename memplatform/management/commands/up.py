@@ -86,7 +86,7 @@ class Command(BaseCommand):
                 self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
                 self.say(_("Bringing the tables up to date …"))
-                made = self._seed(data, own)
+                first = self._seed(data, own)
                 supervisor = self._supervisor(data, own)
                 supervisor.was_killed = was_killed
                 stack.callback(_end, supervisor)
@@ -97,7 +97,7 @@ class Command(BaseCommand):
                 stack.callback(addresses.remove, data)
                 if "web" in settings.PARTS:
                     addresses.write(data, addresses.base_url(settings.HOST, settings.PORT))
-                self._greet(made)
+                self._greet(first)
                 supervisor.watch(until=lambda: False)
         except (AlreadyRunning, hosts.HostRefused, postgres.PostgresError) as problem:
             sys.exit(str(problem))
@@ -149,13 +149,13 @@ class Command(BaseCommand):
                 now = timezone.now()
                 hosts.join(hosts.identity(data, settings.PARTS), now=now, is_alone=own is not None)
                 is_first = not hosts.others(now=now).exists()
-                made = first_run.ensure(data, now=now, may_replace_key=is_first) if "web" in settings.PARTS else None
+                first = first_run.ensure(data, now=now, may_replace_key=is_first) if "web" in settings.PARTS else None
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
                     self.say(_("Erasing again whom the restored backup still knew …"))
                     erasure.erase_waiting(now=timezone.now())
         except Error as problem:
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
-        return made
+        return first
 
     def _supervisor(self, data: Path, own: str | None) -> Supervisor:
         """Of the children, each with its own login to the database; what it lacks there is printed at once."""
@@ -202,8 +202,8 @@ class Command(BaseCommand):
             sentence = _("It was not ready within %(seconds)d seconds (%(words)s).")
             sys.exit(sentence % {"seconds": READY_WITHIN, "words": "; ".join(words)})
 
-    def _greet(self, made: FirstRun | None) -> None:
-        if made is None:
+    def _greet(self, first: FirstRun | None) -> None:
+        if first is None:
             parts = ", ".join(settings.PARTS)
             self.say(
                 _("memplatform runs on the host %(host)s: %(parts)s.") % {"host": settings.HOST_NAME, "parts": parts}
@@ -222,12 +222,12 @@ class Command(BaseCommand):
             ),
             _("  Admin:    %s") % f"{base}/admin/",
             _("  Login:    %(name)s, password: %(word)s")
-            % {"name": OPERATOR, "word": self._secret_line(made.new_password, made.password_file)},
-            _("  Bot key:  %s") % self._secret_line(made.new_key, made.key_file),
+            % {"name": OPERATOR, "word": self._secret_line(first.new_password, first.password_file)},
+            _("  Bot key:  %s") % self._secret_line(first.new_key, first.key_file),
         ]
-        if (made.new_password or made.new_key) and self.stdout.isatty():
+        if (first.new_password or first.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
-        if (made.new_password or made.new_key) and not llm.is_on():
+        if (first.new_password or first.new_key) and not llm.is_on():
             # How long words live where no model makes facts of it, and what outlives it
             terms = type_rule(EntryType.CHAT_TURN).ttls
             days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
@@ -237,8 +237,8 @@ class Command(BaseCommand):
                 " What a user asks to have remembered, notes, and what is saved on purpose have no end."
             ) % {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
             lines += [_("Without a model:"), f"  {sentence}"]
-        if made.key_file:  # quoted: it works as pasted, whatever the folder is called
-            key = f'"Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})"'
+        if first.key_file:  # quoted: it works as pasted, whatever the folder is called
+            key = f'"Authorization: Bearer $(cat {shlex.quote(str(first.key_file))})"'
             call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
             lines += [_("Ask it something:"), f"  {call} -d {shlex.quote(first_run.DEMO_QUESTION)}"]
         self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
@@ -252,16 +252,16 @@ class Command(BaseCommand):
 
 def _choose_parts(only: list[str]) -> None:
     """The parts of this host, as the command or MEMPLATFORM_ONLY names them; a host of several shares its database."""
-    chosen = [part.strip() for words in only for part in words.split(",") if part.strip()]
-    if unknown := [part for part in chosen if part not in environment.PARTS]:
+    parts = [part.strip() for words in only for part in words.split(",") if part.strip()]
+    if unknown := [part for part in parts if part not in environment.PARTS]:
         sys.exit(
             _("--only names %(unknown)s; there are %(parts)s.")
             % {"unknown": ", ".join(unknown), "parts": ", ".join(environment.PARTS)}
         )
-    if chosen:  # for this process and its children
-        settings.ONLY, settings.PARTS = chosen, chosen
-        settings.MCP = settings.MCP or "mcp" in chosen
-        os.environ["MEMPLATFORM_ONLY"] = ",".join(chosen)
+    if parts:  # for this process and its children
+        settings.ONLY, settings.PARTS = parts, parts
+        settings.MCP = settings.MCP or "mcp" in parts
+        os.environ["MEMPLATFORM_ONLY"] = ",".join(parts)
     if settings.ONLY and not os.environ.get("DATABASE_URL"):
         sys.exit(
             _("A host that runs some parts only shares its database: let DATABASE_URL name one that all hosts reach.")

@@ -137,14 +137,14 @@ class JobRunPage(JobRunAdmin):
         return saved_file(text, f"leak-drill-{pk}.json", "application/json; charset=utf-8")
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
-        mine, chosen = workspace_choice(request)
+        mine, workspace = workspace_choice(request)
         now = timezone.now()
-        if chosen:  # one clock a page: its hours are those of the workspace
-            show_zone_of(request, chosen)
+        if workspace:  # one clock a page: its hours are those of the workspace
+            show_zone_of(request, workspace)
         return {
             "workspaces": mine,
-            "chosen": chosen,
-            "nightly": list(nightly(chosen, now)) if chosen else [],
+            "chosen": workspace,
+            "nightly": list(nightly(workspace, now)) if workspace else [],
             "steady": list(steady()) if workspaces_of(request) is None else [],
         }
 

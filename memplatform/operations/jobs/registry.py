@@ -62,13 +62,13 @@ def sync_schedules(*, now: datetime) -> None:
 
     A row somebody else made is only touched when it cannot be run: one such row would stop all the others.
     """
-    wanted = {f"{PREFIX}{name}": job for name, job in JOBS.items() if job.cron and job.is_on}
+    jobs_by_name = {f"{PREFIX}{name}": job for name, job in JOBS.items() if job.cron and job.is_on}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         rows: dict[str, Schedule] = {}
         for row in Schedule.objects.order_by("pk"):
             name = row.name or ""
-            if name in wanted and name not in rows:
+            if name in jobs_by_name and name not in rows:
                 rows[name] = row
             elif name.startswith(PREFIX):
                 row.delete()
@@ -76,21 +76,21 @@ def sync_schedules(*, now: datetime) -> None:
             elif problem := invalid_reason(row):
                 Schedule.objects.filter(pk=row.pk).update(repeats=0)  # off, and kept for its owner to mend
                 log.error("schedule.quarantined", schedule=name or str(row.pk), id=row.pk, problem=problem)
-        for name, job in wanted.items():
+        for name, job in jobs_by_name.items():
             fields = {**_FIXED, "func": job.task, "cron": job.cron}
             next_run = croniter(job.cron, now).get_next(datetime)
-            stored = rows.get(name)
-            if stored is None:
+            schedule = rows.get(name)
+            if schedule is None:
                 # Not by save(), which has a clock of its own.
                 Schedule.objects.bulk_create([Schedule(name=name, next_run=next_run, **fields)])
                 log.info("schedule.created", schedule=name)
                 continue
-            if stored.repeats == 0:  # switched off in the admin, where it is switched on again
+            if schedule.repeats == 0:  # switched off in the admin, where it is switched on again
                 fields["repeats"] = 0
-            drifted = sorted(field for field, value in fields.items() if getattr(stored, field) != value)
-            lost = stored.next_run is None or stored.next_run > next_run + timedelta(minutes=1)
-            if drifted or lost:
-                Schedule.objects.filter(pk=stored.pk).update(**fields, next_run=next_run)
+            drifted = sorted(field for field, value in fields.items() if getattr(schedule, field) != value)
+            is_lost = schedule.next_run is None or schedule.next_run > next_run + timedelta(minutes=1)
+            if drifted or is_lost:
+                Schedule.objects.filter(pk=schedule.pk).update(**fields, next_run=next_run)
                 log.warning("schedule.repaired", schedule=name, fields=drifted or ["next_run"])
 
 

@@ -151,8 +151,8 @@ def claim(run_id: int, *, now: datetime) -> JobRun | None:
 
 def fail_lost(*, now: datetime) -> None:
     """Mark runs on demand as failed whose task was lost."""
-    lost = JobRun.objects.exclude(asked="").filter(taken_at__lt=now - LOST_AFTER)
-    fail(lost.filter(state__in=(JobState.QUEUED, JobState.RUNNING)), now=now)
+    lost_runs = JobRun.objects.exclude(asked="").filter(taken_at__lt=now - LOST_AFTER)
+    fail(lost_runs.filter(state__in=(JobState.QUEUED, JobState.RUNNING)), now=now)
 
 
 def abandoned_after() -> timedelta:
@@ -195,8 +195,8 @@ def perform(run: JobRun, *, now: datetime) -> None:
     with _Recorder(run) as recorder:
         offered: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": run_name(run)}
         offered |= {"report": recorder.report, "so_far": run.counts}
-        wanted = inspect.signature(work).parameters
-        recorder.counts = work(**{name: value for name, value in offered.items() if name in wanted})
+        parameters = inspect.signature(work).parameters
+        recorder.counts = work(**{name: value for name, value in offered.items() if name in parameters})
 
 
 class _Recorder:
