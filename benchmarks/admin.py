@@ -80,13 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """With `--here`: what `manage.py seed` has filled the database with, by a superuser who is there already."""
-    pages, chosen = (PAGES | MORE_PAGES, there_is()) if options.here else (PAGES, fill(options.entries))
+    pages, values = (PAGES | MORE_PAGES, there_is()) if options.here else (PAGES, fill(options.entries))
     count = Entry.objects.count()  # as the owner of the tables, before the wall is there
     clients = {"superuser": as_web(superuser())} if options.here else people()
     print(f"{count:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
     print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
     for name, address in pages.items():
-        figures = [measure(client, address.format(**chosen), options.times) for client in clients.values()]
+        figures = [measure(client, address.format(**values), options.times) for client in clients.values()]
         print(f"{name:24}" + "".join(f"{p50:12.0f}{p95:8.0f}{queries:8d}" for p50, p95, queries in figures))
 
 
@@ -109,11 +109,11 @@ def write(workspace: Any, count: int, now: datetime) -> None:
     rows = (entry_of(pick, n, scopes[n % SCOPES], now) for n in range(count))
     while chunk := [row for row, _n in zip(rows, range(2_000), strict=False)]:
         Entry.objects.bulk_create(chunk)
-    served = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
+    pks = list(Entry.objects.filter(workspace=workspace).values_list("pk", flat=True)[:1_000])
     RecallTrace.objects.bulk_create(
         RecallTrace(
             workspace=workspace, scopes=[scopes[0].pk], message=sentence(pick), timings={"total": 20.0},
-            served=pick.sample(served, min(8, len(served))), created_at=now - timedelta(seconds=n),
+            served=pick.sample(pks, min(8, len(pks))), created_at=now - timedelta(seconds=n),
         )
         for n in range(count // 5)
     )  # fmt: skip
@@ -176,5 +176,5 @@ def measure(client: Any, address: str, times: int) -> tuple[float, float, int]:
         first = client.get(address)
     if first.status_code != 200:
         sys.exit(f"{address} answered {first.status_code}.")
-    taken = [seconds(partial(client.get, address)) * 1_000 for _ in range(times)]
-    return statistics.median(taken), percentile(taken, 95), len(captured)
+    durations = [seconds(partial(client.get, address)) * 1_000 for _ in range(times)]
+    return statistics.median(durations), percentile(durations, 95), len(captured)

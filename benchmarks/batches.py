@@ -66,13 +66,13 @@ def history_of_bulk_updates(rows: int) -> None:
         "UPDATE memories_entry SET importance = CASE importance WHEN 0.5 THEN 0.6 ELSE 0.5 END"
         f" WHERE id < (SELECT min(id) + {rows} FROM memories_entry)"
     )
-    taken: dict[str, list[float]] = {"ENABLE": [], "DISABLE": []}
+    times_by_word: dict[str, list[float]] = {"ENABLE": [], "DISABLE": []}
     for _ in range(7):
-        for word, times in taken.items():
+        for word, times in times_by_word.items():
             switch_triggers(word)
             times.append(seconds(lambda: sql(update)))
     switch_triggers("ENABLE")
-    with_it, without = (statistics.median(times) for times in taken.values())
+    with_it, without = (statistics.median(times) for times in times_by_word.values())
     print(f"bulk update of {rows:,} rows: {with_it:.2f} s, {with_it / without:.2f} times as long as without history")
     before, count = size_of_history()
     sql(update)
@@ -105,8 +105,8 @@ def batches(scope: Any, entries: int) -> None:
 def killed(scope: Any, entries: int, kills: int) -> None:
     before = fingerprint()
     first = Entry.objects.in_scope(scope).order_by("pk")[0].pk
-    chosen = Entry.objects.live().filter(pk__lt=first + entries)
-    plan = batch.plan(scope, batch.StepForAll(ArchiveStep(), chosen), name="bench", run="killed", actor="b", now=NOW)
+    memories = Entry.objects.live().filter(pk__lt=first + entries)
+    plan = batch.plan(scope, batch.StepForAll(ArchiveStep(), memories), name="bench", run="killed", actor="b", now=NOW)
     print(f"{entries:,} memories, while applied:", end=" ")
     kill_and_resume(plan, kills, "archived_at IS NOT NULL", entries)
     undo = batch.plan_undo(plan, actor="b", now=NOW)
@@ -117,26 +117,26 @@ def killed(scope: Any, entries: int, kills: int) -> None:
     print("the state before is back, row for row")
 
 
-def kill_and_resume(plan: Any, kills: int, done: str, entries: int) -> None:
+def kill_and_resume(plan: Any, kills: int, condition: str, entries: int) -> None:
     """Kill the process at work, again and again; each time the entries must be what the batch says of them."""
-    seen = []
+    counts = []
     pick = random.Random(entries)
     for _ in range(kills):
         process = begun(WORK, plan.pk)
         time.sleep(pick.uniform(0.05, 1.2))
         process.kill()
         process.communicate()
-        seen.append(agree(plan, done))
+        counts.append(agree(plan, condition))
     begun(WORK, plan.pk).communicate()
     plan.refresh_from_db()
-    if (plan.state, agree(plan, done)) != ("applied", entries):
+    if (plan.state, agree(plan, condition)) != ("applied", entries):
         sys.exit(f"after the last resumption the batch is {plan.state}")
-    print(f"killed {kills} times with {', '.join(f'{n:,}' for n in seen)} done; resumed to the end")
+    print(f"killed {kills} times with {', '.join(f'{n:,}' for n in counts)} done; resumed to the end")
 
 
-def agree(plan: Any, done: str) -> int:
+def agree(plan: Any, condition: str) -> int:
     """How many entries are done; as many as the rows of the batch say."""
-    entries = sql(f"SELECT count(*) FROM memories_entry WHERE {done}")[0][0]
+    entries = sql(f"SELECT count(*) FROM memories_entry WHERE {condition}")[0][0]
     rows = sql("SELECT count(*) FROM memories_batchchange WHERE batch_id = %s AND state = 'applied'", plan.pk)[0][0]
     if entries != rows:
         sys.exit(f"{entries} entries are done, {rows} rows say so")

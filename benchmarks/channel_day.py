@@ -160,8 +160,8 @@ def connect(house: House) -> dict[str, str]:
     code = _CONNECT % json.dumps(CONNECTIONS)
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", code]
     environment = {**os.environ, "MEMPLATFORM_DATA": str(house.data)}
-    made = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
-    uids = json.loads(made.stdout.splitlines()[-1])
+    process = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    uids = json.loads(process.stdout.splitlines()[-1])
     return {name: f"http://127.0.0.1:{house.port}/channels/{name}/{uid}" for name, uid in uids.items()}
 
 
@@ -188,19 +188,19 @@ def written(
     fake: Any, platform: str, person: int, group: int | None, text: str, is_for_bot: bool
 ) -> Callable[[], tuple[bytes, dict[str, str]]]:
     """How a message is called with: signed at the time of each call, as the platform does."""
-    named = is_for_bot and group is not None
+    is_mention = is_for_bot and group is not None
     if platform == "telegram":
         chat = None if group is None else -1000 - group
-        update = fake.write(1 + person, f"@mem_bot {text}" if named else text, group=chat)
+        update = fake.write(1 + person, f"@mem_bot {text}" if is_mention else text, group=chat)
         return lambda: (json.dumps(update).encode(), {"X-Telegram-Bot-Api-Secret-Token": SECRET})
     if platform == "slack":
-        words = f"<@{slack.BOT}> {text}" if named else text
+        words = f"<@{slack.BOT}> {text}" if is_mention else text
         channel = "" if group is None else f"C{group}"
         raw = json.dumps(slack.wrapped(slack.message(f"U{person}", words, group=channel))).encode()
         return lambda: (raw, slack.signed(raw))
     if platform == "lark":
         event = fake.write(
-            f"ou_{person}", f"@bot {text}" if named else text, group="" if group is None else f"oc_g{group}"
+            f"ou_{person}", f"@bot {text}" if is_mention else text, group="" if group is None else f"oc_g{group}"
         )
 
         def sealed() -> tuple[bytes, dict[str, str]]:
@@ -243,8 +243,8 @@ def kill(house: House, stop: threading.Event, options: argparse.Namespace, kille
 
 def answers_of(fakes: dict[str, Any]) -> list[str]:
     """What the bot sent, as it says which message it answers."""
-    sent = [text for fake in fakes.values() for text in fake.texts()]
-    return [text.removeprefix("You wrote: ") for text in sent if text.startswith("You wrote: message ")]
+    texts = [text for fake in fakes.values() for text in fake.texts()]
+    return [text.removeprefix("You wrote: ") for text in texts if text.startswith("You wrote: message ")]
 
 
 def twice(fakes: dict[str, Any], killed: list[tuple[str, float]]) -> list[str]:
@@ -273,13 +273,13 @@ def report(house: House, day: Day, fakes: dict[str, Any], begun: float, stop: th
     stop.set()
     print(f"all worked on after {time.monotonic() - begun:.0f} s", flush=True)
     events = "SELECT content FROM sessions_app_sessionevent WHERE content LIKE 'message %%' ORDER BY id"
-    stored = house.ask(events)
-    counts = Counter(stored)
-    lost = set(day.texts) - set(counts)
+    contents = house.ask(events)
+    counts = Counter(contents)
+    lost_texts = set(day.texts) - set(counts)
     doubled = [text for text, count in counts.items() if count > 1]
-    print(f"messages {len(day.texts)}: stored {len(counts)}, lost {len(lost)}, stored twice {len(doubled)}")
-    disordered = [place for place, numbers in by_place(stored).items() if numbers != sorted(numbers)]
-    print(f"chats {len(by_place(stored))}, out of order {len(disordered)} {disordered[:3]}")
+    print(f"messages {len(day.texts)}: stored {len(counts)}, lost {len(lost_texts)}, stored twice {len(doubled)}")
+    disordered = [place for place, numbers in by_place(contents).items() if numbers != sorted(numbers)]
+    print(f"chats {len(by_place(contents))}, out of order {len(disordered)} {disordered[:3]}")
     late, overtaken = inversions(house, disordered)
     print(f"messages behind a later one: {late} delivered late (when that one was due already), {overtaken} overtaken")
     answers = Counter(answers_of(fakes))
@@ -302,10 +302,10 @@ def inversions(house: House, places: list[str]) -> tuple[int, int]:
             (int(event), int(text.split(" ")[1]), float(at), float(due)) for text, at, due, event in messages
         )
         for position, (_event, number, at, _due) in enumerate(numbered):
-            passed = [due for _e, later, _at, due in numbered[:position] if later > number]
-            if passed and at > min(passed):
+            due_times = [due for _e, later, _at, due in numbered[:position] if later > number]
+            if due_times and at > min(due_times):
                 late += 1
-            elif passed:
+            elif due_times:
                 overtaken += 1
     return late, overtaken
 

@@ -55,16 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kill", action="store_true", help="kill web and channels at random meanwhile")
 
 
-def echoing(asked: Asked) -> str:
-    return f"You wrote: {asked.body['messages'][-1]['content']}"
+def echoing(request: Asked) -> str:
+    return f"You wrote: {request.body['messages'][-1]['content']}"
 
 
 def main(house: House, options: argparse.Namespace) -> None:
     with fake_telegram(TELEGRAM_PORT) as bot_api, FakeModel(otherwise=echoing, port=MODEL_PORT):
         command = [sys.executable, "manage.py", "shell", "-v0", "-c", _CONNECT]
         environment = {**os.environ, "MEMPLATFORM_DATA": str(house.data)}
-        made = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
-        url = f"http://127.0.0.1:{house.port}/channels/telegram/{made.stdout.split()[-1]}"
+        process = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+        url = f"http://127.0.0.1:{house.port}/channels/telegram/{process.stdout.split()[-1]}"
         updates = [
             bot_api.write(1 + n % options.chats, f"message {n // options.chats} of {1 + n % options.chats}")
             for n in range(options.messages)
@@ -79,9 +79,9 @@ def main(house: House, options: argparse.Namespace) -> None:
         begun = time.monotonic()
         with ThreadPoolExecutor(options.callers) as callers:
             times = list(callers.map(lambda update: deliver(url, update), deliveries))
-        taken = time.monotonic() - begun
+        duration = time.monotonic() - begun
         stop.set()
-        report(house, options, bot_api, times, taken, begun)
+        report(house, options, bot_api, times, duration, begun)
 
 
 def near_shuffled(deliveries: list[Any], chance: random.Random) -> list[Any]:
@@ -114,29 +114,29 @@ def kill(house: House, stop: threading.Event, chance: random.Random) -> None:
 
 
 def report(
-    house: House, options: argparse.Namespace, bot_api: Any, times: list[float], taken: float, begun: float
+    house: House, options: argparse.Namespace, bot_api: Any, times: list[float], duration: float, begun: float
 ) -> None:
-    print(f"{len(times)} deliveries by {options.callers} callers in {taken:.1f} s")
+    print(f"{len(times)} deliveries by {options.callers} callers in {duration:.1f} s")
     print(f"webhook to its answer: p50 {percentile(times, 50):.1f} ms, p95 {percentile(times, 95):.1f} ms")
     end = time.monotonic() + 60 + options.messages / 5
     while len(set(bot_api.texts())) < options.messages and time.monotonic() < end:
         time.sleep(0.5)
     print(f"all answered after {time.monotonic() - begun:.1f} s")
-    stored = Counter(
+    counts = Counter(
         house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user' AND content LIKE 'message %'")
     )
     of_chat = [list(dict.fromkeys(bot_api.texts(chat))) for chat in range(1, options.chats + 1)]
-    wanted = [
+    right_answers = [
         [f"You wrote: message {n} of {chat}" for n in range(-(-(options.messages - chat + 1) // options.chats))]
         for chat in range(1, options.chats + 1)
     ]
-    twice = sum(count > 1 for count in stored.values())
-    in_order = sum(given == right for given, right in zip(of_chat, wanted, strict=True))
+    twice = sum(count > 1 for count in counts.values())
+    in_order = sum(answers == right for answers, right in zip(of_chat, right_answers, strict=True))
     sent_twice = len(bot_api.texts()) - len(set(bot_api.texts()))
-    print(f"stored {len(stored)} of {options.messages}, twice {twice}; chats in order {in_order} of {options.chats}")
+    print(f"stored {len(counts)} of {options.messages}, twice {twice}; chats in order {in_order} of {options.chats}")
     again = "SELECT uid::text || ' ' || attempts FROM channels_app_outgoingmessage WHERE attempts > 1"
     print(f"answers sent twice: {sent_twice}; sends that were tried again: {house.ask(again)}")
     for line in (house.data / "logs" / "channels.log").read_text().splitlines():
         if " WARNING " in line or " ERROR " in line:
             print(line)
-    print(json.dumps({"lost": options.messages - len(stored), "twice": twice}))
+    print(json.dumps({"lost": options.messages - len(counts), "twice": twice}))

@@ -107,11 +107,11 @@ def _multiply(scope: Any) -> None:
 
 
 def _draft(scope: Any, n: int) -> Any:
-    spoken = turn(n)
+    words = turn(n)
     slots = {"sender_id": "u1", "chat_id": "c1", "session_id": f"s{n // 40}"}
     at = NOW - timedelta(minutes=40_000) + timedelta(minutes=3 * n)
     return Draft(
-        scope=scope, type="chat_turn", content=turn_text(spoken["user"], spoken["assistant"]),
+        scope=scope, type="chat_turn", content=turn_text(words["user"], words["assistant"]),
         source="conversation_capture", at=at, slots=slots, chats=(SCOPE,),
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> None:
     settings.MEMORY_EMBED_RECALL_SECONDS = 5
     embeddings.warm_up()
     print(f"{'p50 / p95, ms':22}{'the model':>16}{'as recall asks':>18}{'beside a backfill':>20}{'asked again':>14}")
-    bare, asked, again = (measure(way, options.calls) for way in (_bare, _asked, _asked))
+    bare, recall_times, again = (measure(way, options.calls) for way in (_bare, _asked, _asked))
     backfill = subprocess.Popen([sys.executable, "-c", BACKFILL], env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
         time.sleep(3)
@@ -56,7 +56,7 @@ def main(options: argparse.Namespace) -> None:
     for kind in QUESTIONS:
         cells = (
             f"{percentile(item[kind], 50):.1f} / {percentile(item[kind], 95):.1f}"
-            for item in (bare, asked, beside, again)
+            for item in (bare, recall_times, beside, again)
         )
         print(f"{kind:22}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, (16, 18, 20, 14), strict=True)))
     print(f"memory of this process with the model: {_megabytes():.0f} MB (PSS)")

@@ -124,10 +124,10 @@ def index() -> None:
 def explain(workspace: Any) -> None:
     """The plan of the largest scope, as PostgreSQL carries it out; taken back."""
     scope = Scope.objects.filter(workspace=workspace).earliest("pk")
-    chosen = Entry.objects.live().filter(
+    due_entries = Entry.objects.live().filter(
         Policy.objects.of(workspace.pk).over(NOW, scope_kind="user"), scope=scope, workspace_id=workspace.pk
     )
-    print(chosen.order_by().values_list("pk", "version").explain(analyze=True, buffers=True))
+    print(due_entries.order_by().values_list("pk", "version").explain(analyze=True, buffers=True))
     counted = seconds(lambda: print(expiry.count_due(workspace.pk, now=NOW), end=" "))
     print(f"counted in {counted:.2f} s")
     began = time.perf_counter()
@@ -183,13 +183,13 @@ def disturbed(workspace: Any, calls: dict[str, Callable[[int], None]], due: int)
         print(f"; while it stood still {still:.1f} ms: {percentile(times, 95) / still:.2f} times" if still else "")
 
 
-def turn_by_turn(calls: dict[str, Callable[[int], None]], taken: dict[str, list[float]], n: int, span: float) -> int:
+def turn_by_turn(calls: dict[str, Callable[[int], None]], times: dict[str, list[float]], n: int, span: float) -> int:
     """Each of them again and again for a while; the number of the last."""
     ends = time.perf_counter() + span
     while time.perf_counter() < ends:
         n += 1
         for name, call in calls.items():
-            taken[name].append(1_000 * seconds(partial(call, n)))
+            times[name].append(1_000 * seconds(partial(call, n)))
             time.sleep(THINKS_SECONDS)
     return n
 

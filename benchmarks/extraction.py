@@ -111,11 +111,11 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
             if ExtractionBatch.objects.exclude(state="parked").exists():
                 time.sleep(0.5)
                 workers.append(worker(url, options))
-        done = 1 - ExtractionBatch.objects.count() / options.conversations
-        if moments and workers and done >= moments[0]:
+        share = 1 - ExtractionBatch.objects.count() / options.conversations
+        if moments and workers and share >= moments[0]:
             time.sleep(chance.uniform(0, 0.5))
             chance.choice(workers).kill()
-            print(f"killed one at {done:.0%}", flush=True)
+            print(f"killed one at {share:.0%}", flush=True)
             moments.pop(0)
     return counts
 
@@ -141,8 +141,8 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     in_days = {origin for _scope, _content, origins in days for origin in origins} - in_facts
     parked = {message["id"] for turn in BufferedTurn.objects.all() for message in turn.messages}
     told_of = {scope for scope, _content, _origins in [*facts, *days]}
-    left = {one for one, scope in expected.items() if scope in told_of} - in_facts - in_days - parked
-    lost = expected.keys() - in_facts - in_days - parked - left
+    omissions = {one for one, scope in expected.items() if scope in told_of} - in_facts - in_days - parked
+    losses = expected.keys() - in_facts - in_days - parked - omissions
     twice = len(days) - len({scope for scope, _content, _origins in days})
     twice += len(facts) - len({(scope, content) for scope, content, _origins in facts})
     batches = Counter(Batch.objects.values_list("scope_id", flat=True))
@@ -150,13 +150,13 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     invented = sum(content == INVENTED for _scope, content, _origins in [*facts, *days])
     people = len(set(expected.values()))
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
-    print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(left):,}", end=", ")
-    print(f"parked {len(parked):,}, lost {len(lost):,}, there twice {twice:,}")
+    print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(omissions):,}", end=", ")
+    print(f"parked {len(parked):,}, lost {len(losses):,}, there twice {twice:,}")
     calls = model.calls + len(model.readings)
     print(f"{calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
-    spent = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
-    print(f"{len(batches):,} batches; booked {spent['calls']:,} calls, {spent['prompts'] + spent['answers']:,} tokens")
+    spend = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
+    print(f"{len(batches):,} batches; booked {spend['calls']:,} calls, {spend['prompts'] + spend['answers']:,} tokens")
     print(f"{len(facts):,} facts, {len(days):,} days; refused {counts['refused']:,} facts, {invented:,} of them kept")
     print(", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
-    if lost or twice or invented:
+    if losses or twice or invented:
         sys.exit("not every message is accounted for")

@@ -118,9 +118,9 @@ def imported(scope: Scope, folder: Path, how: str = "") -> dict[str, Any]:
     return dict(json.loads(out.splitlines()[-1]))
 
 
-def tell(what: str, done: dict[str, Any]) -> None:
-    counts = ", ".join(f"{name} {done[name]:,}" for name in ("facts", "events", "merged", "already"))
-    print(f"{what}: {done['seconds']:.1f} s, at most {done['megabytes']:.0f} MB ({done['more']:.0f} more): {counts}")
+def tell(what: str, row: dict[str, Any]) -> None:
+    counts = ", ".join(f"{name} {row[name]:,}" for name in ("facts", "events", "merged", "already"))
+    print(f"{what}: {row['seconds']:.1f} s, at most {row['megabytes']:.0f} MB ({row['more']:.0f} more): {counts}")
 
 
 def stored(scope: Scope) -> list[tuple[str, str]]:

@@ -35,8 +35,8 @@ def commands(options: argparse.Namespace) -> tuple[list[list[str]], list[str]]:
     pip, start = "venv/bin/pip", ["venv/bin/memplatform", "up"]
     make = [python, "-m", "venv", "venv"]
     if options.way == "pip":
-        named = f"memplatform[{options.extras}]" if options.extras else "memplatform"
-        return [make, [pip, "install", "--quiet", "--find-links", str(dist), named]], start
+        package = f"memplatform[{options.extras}]" if options.extras else "memplatform"
+        return [make, [pip, "install", "--quiet", "--find-links", str(dist), package]], start
     if options.way == "image":
         lock = str(Path(options.lock).absolute())
         wheels = [str(wheel) for wheel in sorted(dist.glob("memplatform*.whl"))]
@@ -61,8 +61,8 @@ def main(words: list[str]) -> int:
     options.folder.mkdir(mode=0o700)
     home = options.folder / "home"
     home.mkdir()
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(("MEM", "XDG_", "DATABASE"))}
-    environment = {**kept, "HOME": str(home), "MEMPLATFORM_PORT": options.port, "MEMPLATFORM_MCP": "no"}
+    variables = {name: text for name, text in os.environ.items() if not name.startswith(("MEM", "XDG_", "DATABASE"))}
+    environment = {**variables, "HOME": str(home), "MEMPLATFORM_PORT": options.port, "MEMPLATFORM_MCP": "no"}
     before, start = commands(options)
     seconds = [run(command, options.folder, environment) for command in before]
     ready, first = started(start, options, environment)

@@ -94,13 +94,13 @@ def make_points() -> None:
 
 def fill(workspace: Workspace, name: str, scopes: int, entries: int) -> None:
     """So many memories in so many scopes, as many in each, with their search rows."""
-    made = Scope.objects.bulk_create(
+    rows = Scope.objects.bulk_create(
         Scope(workspace=workspace, key=f"telegram:direct_{name}{n}", kind="user", entry_count=entries // scopes)
         for n in range(scopes)
     )
     ((last,),) = sql("SELECT coalesce(max(id), 0) FROM memories_entry")
     sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
-    write(workspace.pk, [scope.pk for scope in made], entries, 1)
+    write(workspace.pk, [scope.pk for scope in rows], entries, 1)
     sql("ALTER TABLE memories_entry ENABLE TRIGGER USER")
     index_rows(workspace, last)
     sql("VACUUM ANALYZE")

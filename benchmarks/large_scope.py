@@ -71,10 +71,10 @@ def served(scope: Scope, question: str) -> tuple[float, list[float]]:
     return took * 1000, scores
 
 
-def as_good(found: list[float], best: list[float]) -> float:
+def as_good(scores: list[float], best: list[float]) -> float:
     """The share of the best that is matched by what was found."""
-    return min(sum(score >= best[-1] - 1e-6 for score in found) / len(best), 1.0) if best else 1.0
+    return min(sum(score >= best[-1] - 1e-6 for score in scores) / len(best), 1.0) if best else 1.0
 
 
-def median(taken: dict[str, tuple[float, list[float]]]) -> float:
-    return percentile([took for took, _scores in taken.values()], 50)
+def median(answers: dict[str, tuple[float, list[float]]]) -> float:
+    return percentile([took for took, _scores in answers.values()], 50)

@@ -199,18 +199,18 @@ def percentiles(values: Milliseconds) -> dict[str, float]:
     return {f"p{percent}": percentile(values, percent) for percent in (50, 95)}
 
 
-def print_report(found: dict[str, Any], as_json: bool) -> None:
+def print_report(result: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(result))
         return
-    print(f"scope of {found['entries']:,} turns, {found['calls']} calls; milliseconds over HTTP, parts of the p50\n")
+    print(f"scope of {result['entries']:,} turns, {result['calls']} calls; milliseconds over HTTP, parts of the p50\n")
     print(f"{'':14}{'p50':>8}{'p95':>8}{'embedding':>12}{'SQL':>12}{'Python':>12}{'× a ping':>10}{'p95/p50':>9}")
     for call in ("recall", "turns"):
-        row = found[call]
+        row = result[call]
         parts = "".join(f"{row['p50_of'][p]:7.1f} {row['share_of'][p]:3.0%}" for p in ("embedding", "sql", "python"))
         numbers = f"{row['p50']:8.1f}{row['p95']:8.1f}{parts}{row['times_a_ping']:10.1f}{row['p95_to_p50']:9.2f}"
         print(f"POST /{call:8}{numbers}   {row['statements']} statements")
-    print(f"{'GET /livez':14}{found['ping']['p50']:8.1f}{found['ping']['p95']:8.1f}")
+    print(f"{'GET /livez':14}{result['ping']['p50']:8.1f}{result['ping']['p95']:8.1f}")
 
 
 def log(line: str) -> None:

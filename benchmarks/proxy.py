@@ -79,11 +79,11 @@ def _response_events() -> list[bytes]:
     place = {"item_id": "m1", "output_index": 0, "content_index": 0, "logprobs": []}
     kind = "response.output_text.delta"
     deltas = [{"type": kind, "sequence_number": n + 2, "delta": word, **place} for n, word in enumerate(words)]
-    added = {"type": "response.output_item.added", "sequence_number": 1, "output_index": 0}
+    addition = {"type": "response.output_item.added", "sequence_number": 1, "output_index": 0}
     ended = {**response, "status": "completed", "output": [message]}
     return [
         _sent({"type": "response.created", "sequence_number": 0, "response": response}),
-        _sent({**added, "item": {**message, "status": "in_progress", "content": []}}),
+        _sent({**addition, "item": {**message, "status": "in_progress", "content": []}}),
         *map(_sent, deltas),
         _sent({"type": "response.completed", "sequence_number": 12, "response": ended}),
     ]

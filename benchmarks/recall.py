@@ -84,11 +84,11 @@ def fill(bot: Bot, sizes: Sequence[int]) -> None:
 
 
 def _draft(scope: Scope, n: int, now: datetime) -> Draft:
-    spoken = turn(n)
+    words = turn(n)
     return Draft(
         scope=scope,
         type="chat_turn",
-        content=turn_text(spoken["user"], spoken["assistant"]),
+        content=turn_text(words["user"], words["assistant"]),
         source="conversation_capture",
         at=now - FIRST + timedelta(minutes=25 * n),
         slots={"sender_id": scope.key, "chat_id": "c", "session_id": f"s{n // 40}"},
@@ -144,19 +144,19 @@ def measure(caller: Caller, within: Client, sizes: Sequence[int], calls: int) ->
 
 def ranking_of(within: Client, size: int) -> str:
     """The statement of the ranking with its values, as a recall of this scope sends it."""
-    sent: list[str] = []
+    statements: list[str] = []
 
     def noted(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
-        if "ORDER BY fused" in statement and not sent:
+        if "ORDER BY fused" in statement and not statements:
             with connection.connection.cursor() as cursor:
-                sent.append(cursor.mogrify(statement, parameters))
+                statements.append(cursor.mogrify(statement, parameters))
         return execute(statement, parameters, many, context)
 
     with connection.execute_wrapper(noted):
         answer = within.post("/api/v1/recall", question(size, 0), content_type="application/json")
-    if answer.status_code != 200 or not sent:
+    if answer.status_code != 200 or not statements:
         sys.exit(f"POST /recall answered {answer.status_code}: {answer.content.decode()[:500]}")
-    return sent[0]
+    return statements[0]
 
 
 def print_report(took: dict[str, Milliseconds], sizes: Sequence[int], *, as_json: bool) -> None:

@@ -42,7 +42,7 @@ def main(house: House, options: argparse.Namespace) -> None:
     until(lambda: house.status_of("/readyz") == 200, WAKE_SECONDS)
     print(f"{took:.0f} s, {options.writers} writers, {options.readers} readers; killed with -9: {killed};", end=" ")
     print(f"load average {os.getloadavg()[0]:.1f} after")
-    report_calls("turns", [(sent.answer, sent.seconds) for sent in load.sent])
+    report_calls("turns", [(call.answer, call.seconds) for call in load.sent])
     report_calls("recall", recalls)
     sys.exit(1 if lost_or_torn(load) else 0)
 
@@ -93,10 +93,10 @@ def kind_of(answer: Answer) -> str:
 
 def lost_or_torn(load: Load) -> list[str]:
     """Acknowledged turns that are not stored once, and others that are stored in part: there should be none."""
-    stored = load.stored()
-    acknowledged = {sent.sentence for sent in load.acknowledged}
-    wrong = [message for message in acknowledged if stored[message] != (1, 1)]
-    torn = [message for message in stored.keys() - acknowledged if stored[message] not in ((0, 0), (1, 1))]
+    counts = load.stored()
+    acknowledged = {call.sentence for call in load.acknowledged}
+    wrong = [message for message in acknowledged if counts[message] != (1, 1)]
+    torn = [message for message in counts.keys() - acknowledged if counts[message] not in ((0, 0), (1, 1))]
     print(f"acknowledged turns: {len(acknowledged)}; stored exactly once: {len(acknowledged) - len(wrong)}")
-    print(f"never acknowledged: {len(stored) - len(acknowledged)}; of these half-written: {len(torn)}")
+    print(f"never acknowledged: {len(counts) - len(acknowledged)}; of these half-written: {len(torn)}")
     return wrong + torn

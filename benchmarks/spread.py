@@ -69,15 +69,15 @@ def grow(workspaces: int, before: int, after: int) -> None:
     """Scopes up to so many memories in all: scope n is in workspace n modulo their count."""
     for number in range(workspaces):
         workspace = Workspace.objects.get(name=f"bench{number}")
-        made = Scope.objects.bulk_create(
+        scopes = Scope.objects.bulk_create(
             Scope(workspace=workspace, key=f"telegram:direct_s{n}", kind="user", entry_count=IN_A_SCOPE)
             for n in range(before // IN_A_SCOPE, after // IN_A_SCOPE)
             if n % workspaces == number
         )
-        if made:
+        if scopes:
             sql("SET session_replication_role = replica")  # no triggers: what is written is right
             ((last,),) = sql("SELECT coalesce(max(id), 0) FROM memories_entry")
-            write(workspace.pk, [scope.pk for scope in made], len(made) * IN_A_SCOPE, 1, IN_A_SESSION)
+            write(workspace.pk, [scope.pk for scope in scopes], len(scopes) * IN_A_SCOPE, 1, IN_A_SESSION)
             index_rows(workspace, last)
             sql("RESET session_replication_role")
     sql("VACUUM ANALYZE memories_entry, memories_entryindex, memories_scope")

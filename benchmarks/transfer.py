@@ -59,8 +59,8 @@ def main(options: argparse.Namespace) -> None:
 
 def tell(what: str, *arguments: object) -> None:
     out, _errors = process(COMMAND, *arguments).communicate()
-    done = json.loads(out.splitlines()[-1])
-    print(f"{what}: {done['seconds']:.1f} s, at most {done['megabytes']:.0f} MB ({done['more']:.0f} more)", flush=True)
+    row = json.loads(out.splitlines()[-1])
+    print(f"{what}: {row['seconds']:.1f} s, at most {row['megabytes']:.0f} MB ({row['more']:.0f} more)", flush=True)
 
 
 def kept(data: Path) -> None:

@@ -163,7 +163,7 @@ def incomplete(house: House) -> list[str]:
     valid = house.ask("SELECT indisvalid FROM pg_index WHERE indexrelid = 'planted_index'::regclass")
     filled = house.ask("SELECT count(*) FROM memories_entry WHERE mood IS DISTINCT FROM 7")
     print(f"migrations applied: {sorted(applied & set(NEXT))}; index valid: {valid}; rows without the column: {filled}")
-    return sorted(set(NEXT) - applied) + [str(found) for found in (valid, filled) if found not in ([True], [0])]
+    return sorted(set(NEXT) - applied) + [str(rows) for rows in (valid, filled) if rows not in ([True], [0])]
 
 
 def refuses(older: House) -> list[str]:
@@ -184,28 +184,28 @@ def way_back(data: Path, load: Load, port: int) -> list[str]:
     environment = {**os.environ, "MEMPLATFORM_DATA": str(restored)}
     subprocess.run(words, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     house = House(restored, port, **HASHED).greets()
-    kept = set(house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
+    contents = set(house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
     house.end(signal.SIGTERM)
-    earlier = [sent for sent in load.acknowledged if sent.at < first_gap(load)]
-    lost = [sent.sentence for sent in earlier if sent.sentence not in kept]
+    earlier = [call for call in load.acknowledged if call.at < first_gap(load)]
+    lost_sentences = [call.sentence for call in earlier if call.sentence not in contents]
     names = [backup.name for backup in backups]
     print(
         f"backups made by themselves: {names}; restored with the older version: {len(earlier)} turns of before,",
         end=" ",
     )
-    print(f"{len(lost)} of them missing")
-    return lost
+    print(f"{len(lost_sentences)} of them missing")
+    return lost_sentences
 
 
 def first_gap(load: Load) -> float:
     """When the older version stopped answering."""
-    return min((sent.at for sent in load.refused), default=time.monotonic())
+    return min((call.at for call in load.refused), default=time.monotonic())
 
 
 def report(load: Load) -> None:
     """How long nobody was answered, and how the calls were."""
-    times = sorted(sent.at + sent.seconds for sent in load.acknowledged)
+    times = sorted(call.at + call.seconds for call in load.acknowledged)
     longest = max(later - earlier for earlier, later in zip(times, times[1:], strict=False))
     print(f"  nothing was acknowledged for {longest:.1f} s, all starts and kills together", end="; ")
-    answered: list[Sent] = [sent for sent in load.sent if sent.answer.status]
-    report_calls("turns", [(sent.answer, sent.seconds) for sent in answered])
+    answered_calls: list[Sent] = [call for call in load.sent if call.answer.status]
+    report_calls("turns", [(call.answer, call.seconds) for call in answered_calls])

@@ -132,19 +132,19 @@ def switch_triggers(word: str) -> None:
 def measure(call: Call, rounds: int, calls: int) -> dict[str, Taken]:
     """By kind of ground."""
     pick = random.Random(1)
-    taken = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
+    times = {kind: Taken() for kind in (USUAL, NO_WALL, NO_HISTORY)}
     for _ in range(rounds):
-        for kind in pick.sample(list(taken), len(taken)):
+        for kind in pick.sample(list(times), len(times)):
             with ground(kind):
                 for _ in range(WARM):
                     call(pick)
                 before = processor_seconds()
-                taken[kind].elapsed.append(
+                times[kind].elapsed.append(
                     statistics.median([seconds(partial(call, pick)) * 1000 for _ in range(calls)])
                 )
-                taken[kind].processor += processor_seconds() - before
+                times[kind].processor += processor_seconds() - before
         worker.drain(now=datetime.now(UTC))
-    return taken
+    return times
 
 
 def processor_seconds() -> float:
@@ -153,13 +153,13 @@ def processor_seconds() -> float:
     return time.process_time() + session.user + session.system
 
 
-def report(name: str, taken: dict[str, Taken], calls: int) -> None:
-    usual = taken[USUAL]
+def report(name: str, times: dict[str, Taken], calls: int) -> None:
+    usual = times[USUAL]
     each = usual.processor * 1000 / (len(usual.elapsed) * calls)
     print(f"{name}: {statistics.median(usual.elapsed):.1f} ms as it is, {each:.1f} ms of the processor")
     for kind in (NO_WALL, NO_HISTORY):
-        ratios = [one / other for one, other in zip(usual.elapsed, taken[kind].elapsed, strict=True)]
+        ratios = [one / other for one, other in zip(usual.elapsed, times[kind].elapsed, strict=True)]
         low, middle, high = statistics.quantiles(ratios, n=4)
-        of_processor = usual.processor / taken[kind].processor
+        of_processor = usual.processor / times[kind].processor
         print(f"  {of_processor:.3f} times the processor's time {kind};", end=" ")
         print(f"{middle:.2f} times the time that passed (middle half of the rounds: {low:.2f} to {high:.2f})")

@@ -89,35 +89,35 @@ class Spent:
 
 
 def main(options: argparse.Namespace) -> None:
-    post, spent = client(), Spent()
+    post, costs = client(), Spent()
     ends = time.monotonic() + options.minutes * 60
     say(post, 0, 20, Spent())  # caches and plans
     points = [point(20)]
     while points[-1].turns < options.turns and time.monotonic() < ends:
         turns = points[-1].turns
-        say(post, turns, turns + 100, spent)
+        say(post, turns, turns + 100, costs)
         points.append(point(turns + 100))
         print(f"{turns + 100:,} turns", flush=True)
     small, large = points[len(points) // 2], points[-1]
-    report(options, small, large, spent, large.turns - 20)
+    report(options, small, large, costs, large.turns - 20)
 
 
-def say(post: Callable[..., None], first: int, last: int, spent: Spent) -> None:
+def say(post: Callable[..., None], first: int, last: int, costs: Spent) -> None:
     """These turns, then their vectors, then a question after each: a user has ten."""
     embed = EventEmbedder()
     numbers = range(first, last)
-    measured(spent, "turn", lambda: [post("turns", turn(n)) for n in numbers])
-    measured(spent, "embed", lambda: embedded(embed))
-    measured(spent, "recall", lambda: [post("recall", question(n)) for n in numbers])
+    measured(costs, "turn", lambda: [post("turns", turn(n)) for n in numbers])
+    measured(costs, "embed", lambda: embedded(embed))
+    measured(costs, "recall", lambda: [post("recall", question(n)) for n in numbers])
 
 
 def turn(n: int) -> dict[str, Any]:
     """Some eighty characters of a user, as many of a bot, every third in Chinese."""
     pick = random.Random(n)
-    told = f"On day {n} I {pick.choice(VERBS)} the {pick.choice(NOUNS)} in {pick.choice(PLACES)}"
+    statement = f"On day {n} I {pick.choice(VERBS)} the {pick.choice(NOUNS)} in {pick.choice(PLACES)}"
     more = f", and {pick.choice(CHINESE)}。" if n % 3 == 0 else f", then {pick.choice(VERBS)} a {pick.choice(NOUNS)}."
     answer = f"Day {n}: that sounds good, and {pick.choice(PLACES)} is worth another visit when there is time."
-    return {"address": address(n), "user": told + more, "assistant": answer}
+    return {"address": address(n), "user": statement + more, "assistant": answer}
 
 
 def question(n: int) -> dict[str, Any]:
@@ -137,14 +137,14 @@ def embedded(embed: EventEmbedder) -> None:
         pass
 
 
-def measured(spent: Spent, what: str, work: Callable[[], object]) -> None:
+def measured(costs: Spent, what: str, work: Callable[[], object]) -> None:
     began, database, io, log = time.process_time(), of_database(), stats(), written()
     work()
-    spent.seconds[what] += time.process_time() - began
-    spent.database[what] += of_database() - database
+    costs.seconds[what] += time.process_time() - began
+    costs.database[what] += of_database() - database
     now = stats()
-    spent.blocks[what] += now[0] + now[1] - io[0] - io[1]
-    spent.log[what] += written() - log
+    costs.blocks[what] += now[0] + now[1] - io[0] - io[1]
+    costs.log[what] += written() - log
 
 
 def stats() -> list[float]:
@@ -176,13 +176,13 @@ def packed(table: str) -> float:
     return len(gzip.compress("\n".join(lines).encode())) / max(len(lines), 1)
 
 
-def report(options: argparse.Namespace, small: Point, large: Point, spent: Spent, measured_turns: int) -> None:
+def report(options: argparse.Namespace, small: Point, large: Point, costs: Spent, measured_turns: int) -> None:
     turns = large.turns - small.turns
     a_day = options.users * options.day
     print(f"slope from {small.turns:,} to {large.turns:,} turns; {a_day:,} turns and as many recalls a day")
     print("| table | rows a turn | bytes a turn | bytes a row | days kept | rows | GB |")
     print("|---|---|---|---|---|---|---|")
-    total = with_archive = stored = 0.0
+    total = with_archive = bucket = 0.0
     for table in sorted(large.bytes, key=lambda name: small.bytes[name] - large.bytes[name]):
         size, rows = ((side[1][table] - side[0][table]) / turns for side in (
             (small.bytes, large.bytes), (small.rows, large.rows)))  # fmt: skip
@@ -193,20 +193,20 @@ def report(options: argparse.Namespace, small: Point, large: Point, spent: Spent
         total += there
         with_archive += size * a_day * min(days, ARCHIVED.get(table, days))
         if table in ARCHIVED:
-            stored += rows * packed(table) * a_day * (365 - ARCHIVED[table])
+            bucket += rows * packed(table) * a_day * (365 - ARCHIVED[table])
         each = f"{size / rows:,.0f}" if rows else ""
         print(f"| `{table}` | {rows:.2f} | {size:,.0f} | {each} | {days} | {rows * a_day * days:,.0f} "
               f"| {there / 1e9:,.0f} |")  # fmt: skip
     print(f"database after a year {total / 1e12:.1f} TB; with the archive {with_archive / 1e12:.1f} TB, and")
-    print(f"{stored / 1e12:.2f} TB of objects ({packed('memories_recalltrace'):.0f} bytes a trace, ", end="")
+    print(f"{bucket / 1e12:.2f} TB of objects ({packed('memories_recalltrace'):.0f} bytes a trace, ", end="")
     print(f"{packed('memories_change'):.0f} a change)")
     a_second = a_day / 86_400
     peak = a_second * options.peak
-    for what in spent.seconds:
-        each = [values[what] / measured_turns for values in (spent.seconds, spent.database, spent.blocks, spent.log)]
+    for what in costs.seconds:
+        each = [values[what] / measured_turns for values in (costs.seconds, costs.database, costs.blocks, costs.log)]
         print(f"{what}: {each[0] * 1e3:.1f} ms of the processor, {each[1] * 1e3:.1f} ms of PostgreSQL's, "
               f"{each[2]:.0f} blocks touched, {each[3]:,.0f} bytes of log")  # fmt: skip
-    log = sum(spent.log.values()) / measured_turns
+    log = sum(costs.log.values()) / measured_turns
     io = [(now - before) / turns for before, now in zip(small.io, large.io, strict=True)]
     print(f"a turn with its recall, by pg_stat_io: {io[0]:.0f} blocks found in memory, {io[1]:.2f} read,", end=" ")
     print(f"{io[2]:.2f} written; the log written {io[3]:.2f} times and flushed {io[4]:.2f} times,", end=" ")
@@ -215,19 +215,19 @@ def report(options: argparse.Namespace, small: Point, large: Point, spent: Spent
         f"log {log:,.0f} bytes a turn: {log * a_second / 1e6:.0f} MB a second on average, "
         f"{log * peak / 1e6:.0f} at the peak"
     )
-    changed = log / 8192
+    pages = log / 8192
     print(f"{a_second:,.0f} turns a second, {peak:,.0f} at the peak; pages written at the peak if each holds one "
-          f"change: {changed * peak:,.0f} a second")  # fmt: skip
-    hosts(options, spent, measured_turns, peak, {"without an archive": (total, 0.0), "with it": (with_archive, stored)})
+          f"change: {pages * peak:,.0f} a second")  # fmt: skip
+    hosts(options, costs, measured_turns, peak, {"without an archive": (total, 0.0), "with it": (with_archive, bucket)})
     connection.close()
 
 
 def hosts(
-    options: argparse.Namespace, spent: Spent, turns: int, peak: float, sizes: dict[str, tuple[float, float]]
+    options: argparse.Namespace, costs: Spent, turns: int, peak: float, sizes: dict[str, tuple[float, float]]
 ) -> None:
-    web = (spent.seconds["turn"] + spent.seconds["recall"]) / turns * peak / options.busy
-    embedder = spent.seconds["embed"] / turns * peak / options.busy
-    database = sum(spent.database.values()) / turns * peak / options.busy
+    web = (costs.seconds["turn"] + costs.seconds["recall"]) / turns * peak / options.busy
+    embedder = costs.seconds["embed"] / turns * peak / options.busy
+    database = sum(costs.database.values()) / turns * peak / options.busy
     print(f"processors at the peak, {options.busy:.0%} busy: web {web:,.0f}, embedder {embedder:,.0f}, "
           f"PostgreSQL {database:,.0f} in all its primaries")  # fmt: skip
     count = {name: -(-cores // options.cores) for name, cores in (("web", web), ("embedder", embedder))}
@@ -235,9 +235,9 @@ def hosts(
     print(f"hosts of {options.cores}: web {count['web']:.0f}, embedder {count['embedder']:.0f}, "
           f"PostgreSQL {primaries:.0f} primaries, {primaries * options.copies:.0f} with copies")  # fmt: skip
     all_cores = (sum(count.values()) + primaries * options.copies) * options.cores
-    for name, (size, stored) in sizes.items():
+    for name, (size, bucket) in sizes.items():
         disk = size * options.copies * 1.3 / 1e9  # a third of room
-        money = all_cores * options.price_core + disk * options.price_disk + stored / 1e9 * options.price_archive
+        money = all_cores * options.price_core + disk * options.price_disk + bucket / 1e9 * options.price_archive
         print(f"a month at the end of the year {name}: {money:,.0f}, of it processors "
               f"{all_cores * options.price_core:,.0f}, disks {disk * options.price_disk:,.0f}, objects "
-              f"{stored / 1e9 * options.price_archive:,.0f}; a user {money / options.users:.3f}")  # fmt: skip
+              f"{bucket / 1e9 * options.price_archive:,.0f}; a user {money / options.users:.3f}")  # fmt: skip
