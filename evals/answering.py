@@ -42,21 +42,21 @@ def read_pairs(embed: Embed, background: Background, folder: Path = DATA) -> Pai
     for language, script in LANGUAGES.items():
         for kind in KINDS:
             rows = read(f"answering/{kind}.{language}.jsonl", folder)
-            asked = [question for row in rows for question in row["questions"]]
+            queries = [question for row in rows for question in row["questions"]]
             places = [n for n, row in enumerate(rows) for _ in row["questions"]]
             forms = [TURN if kind in AS_TURNS and n % 4 == 0 else STATEMENT for n in range(len(rows))]
-            told = [
+            trios = [
                 [as_text(one, form, language) for one in (row["statement"], *row["others"])]
                 for row, form in zip(rows, forms, strict=True)
             ]
-            asked_by_text, told_by_text = embed(asked, True), embed([one for texts in told for one in texts], False)
+            query_vectors, trio_vectors = embed(queries, True), embed([one for texts in trios for one in texts], False)
             scripts = [script] * len(rows)
             centred = [
-                background.centred(np.stack([told_by_text[texts[n]] for texts in told]), scripts, forms)[places]
+                background.centred(np.stack([trio_vectors[texts[n]] for texts in trios]), scripts, forms)[places]
                 for n in range(3)
             ]
-            vectors = np.stack([asked_by_text[one] for one in asked])
-            questions.append(background.centred(vectors, [script] * len(asked), [QUESTION] * len(asked)))
+            vectors = np.stack([query_vectors[one] for one in queries])
+            questions.append(background.centred(vectors, [script] * len(queries), [QUESTION] * len(queries)))
             statements.append(centred[0])
             others.append(np.stack(centred[1:]))
             groups.append(np.array(places) + count)
@@ -80,9 +80,9 @@ class _Map:
 
     def turned(self, rows: Array) -> tuple[Array, Array]:
         """Rows with what is added to them, of length 1, and the length they had."""
-        moved = rows + rows @ self.matrix
-        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
-        return moved / lengths, lengths
+        sums = rows + rows @ self.matrix
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        return sums / lengths, lengths
 
     def slope(self, rows: Array, turned: Array, lengths: Array, of_turned: Array) -> Array:
         """The slope of the loss by the matrix, from that by the rows that were turned."""
@@ -104,13 +104,13 @@ def fit_maps(pairs: Pairs, *, seed: int = 1, rounds: int = ROUNDS) -> tuple[Arra
     size = pairs.questions.shape[1]
     of_questions, of_statements = (_Map(np.zeros((size, size), np.float32)) for _ in range(2))
     count = len(pairs.questions)
-    steps, done = rounds * -(-count // BATCH), 0
+    steps, step = rounds * -(-count // BATCH), 0
     for _ in range(rounds):
         order = lot.permutation(count)
         for begin in range(0, count, BATCH):
             rows = order[begin : begin + BATCH]
-            done += 1
-            pace = STEP * min(1.0, done / 50) * max(0.02, (1 + np.cos(np.pi * done / steps)) / 2)
+            step += 1
+            pace = STEP * min(1.0, step / 50) * max(0.02, (1 + np.cos(np.pi * step / steps)) / 2)
             _learn(pairs, rows, of_questions, of_statements, lot, float(pace))
     return of_questions.matrix, of_statements.matrix
 
@@ -126,11 +126,11 @@ def _learn(
     """One step by the questions at these rows."""
     count = len(rows)
     # some of each question is left out, so that no single direction is relied on
-    kept = (lot.random((count, pairs.questions.shape[1])) >= DROPPED).astype(np.float32) / np.float32(1 - DROPPED)
-    asked = pairs.questions[rows] * kept
-    told = np.concatenate([pairs.statements[rows], pairs.others[0][rows], pairs.others[1][rows]])
-    turned, lengths = of_questions.turned(asked)
-    answers, answer_lengths = of_statements.turned(told)
+    mask = (lot.random((count, pairs.questions.shape[1])) >= DROPPED).astype(np.float32) / np.float32(1 - DROPPED)
+    questions = pairs.questions[rows] * mask
+    statements = np.concatenate([pairs.statements[rows], pairs.others[0][rows], pairs.others[1][rows]])
+    turned, lengths = of_questions.turned(questions)
+    answers, answer_lengths = of_statements.turned(statements)
     scores = turned @ answers.T / TEMPERATURE
     groups = pairs.groups[rows]
     same = groups[:, None] == groups[None, :]
@@ -141,8 +141,8 @@ def _learn(
     likely[np.arange(count), np.arange(count)] -= 1
     likely /= count * TEMPERATURE
     slopes = (
-        of_questions.slope(asked, turned, lengths, likely @ answers),
-        of_statements.slope(told, answers, answer_lengths, likely.T @ turned),
+        of_questions.slope(questions, turned, lengths, likely @ answers),
+        of_statements.slope(statements, answers, answer_lengths, likely.T @ turned),
     )
     for one, slope in zip((of_questions, of_statements), slopes, strict=True):
         one.step(slope.astype(np.float32), pace)

@@ -16,14 +16,14 @@ WITHOUT_AND_WITH = ("without", "with")
 
 def compare(
     without: Sequence[AnswerScore],
-    changed: Sequence[AnswerScore],
+    second: Sequence[AnswerScore],
     name: str,
     elsewhere: tuple[Sequence[AnswerScore], Sequence[AnswerScore]] = ((), ()),
 ) -> dict[str, Any]:
     """The report on two series of answers to the same questions, and on two to questions nothing answers."""
     # In how many judged questions the first right text came higher in the second series, lower, or where it was
     moves: Counter[str] = Counter(higher=0, lower=0, same=0)
-    for before, after in zip(without, changed, strict=True):
+    for before, after in zip(without, second, strict=True):
         if before.question.gold:
             was, now = first_right_rank(before), first_right_rank(after)
             moves["higher" if now < was else "lower" if now > was else "same"] += 1
@@ -31,9 +31,9 @@ def compare(
         "dataset": name,
         "questions": sum(bool(answer.question.gold) for answer in without),
         "without": figures(without, name) | {"evidence": verdicts(without, elsewhere[0])},
-        "with": figures(changed, name) | {"evidence": verdicts(changed, elsewhere[1])},
+        "with": figures(second, name) | {"evidence": verdicts(second, elsewhere[1])},
         "first_right": dict(moves),
-        "degraded": sum(answer.degraded for answers in (without, changed, *elsewhere) for answer in answers),
+        "degraded": sum(answer.degraded for answers in (without, second, *elsewhere) for answer in answers),
     }
 
 
@@ -43,15 +43,15 @@ def format_comparison(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_
     lines += _rows(report, lambda side: side["mean"])
     if len(report["without"]["categories"]) > 1:
         lines += ["", "mean of categories", *_rows(report, lambda side: side["mean_of_categories"])]
-        for cut in ("recall@5", "recall@10"):
-            lines += ["", cut, *_rows(report, lambda side, cut=cut: _column(side["categories"], cut))]  # type: ignore[misc]
+        for key in ("recall@5", "recall@10"):
+            lines += ["", key, *_rows(report, lambda side, key=key: _column(side["categories"], key))]  # type: ignore[misc]
     lines += ["", "called, of those that have an answer", *_shares(report, "answerable")]
     if report["without"]["evidence"]["unanswerable"]:
         lines += ["", "called, of those that have none", *_shares(report, "unanswerable")]
     if report["without"]["evidence"]["separation"]:
         lines += _rows(report, lambda side: {"area under the curve": side["evidence"]["separation"]["auc"]})
-    moved = report["first_right"]
-    return [*lines, "", f"the right one higher: {moved['higher']}, lower: {moved['lower']}, the same: {moved['same']}"]
+    moves = report["first_right"]
+    return [*lines, "", f"the right one higher: {moves['higher']}, lower: {moves['lower']}, the same: {moves['same']}"]
 
 
 def format_latency(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_WITH) -> str:
@@ -61,9 +61,9 @@ def format_latency(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_WIT
 
 
 def _rows(report: Mapping[str, Any], part: Callable[[Any], Mapping[str, float]]) -> list[str]:
-    without, changed = (part(report[side]) for side in WITHOUT_AND_WITH)
+    without, second = (part(report[side]) for side in WITHOUT_AND_WITH)
     return [
-        f"{name:30}{without[name]:16.4f}{changed[name]:16.4f}{changed[name] - without[name]:+16.4f}" for name in without
+        f"{name:30}{without[name]:16.4f}{second[name]:16.4f}{second[name] - without[name]:+16.4f}" for name in without
     ]
 
 

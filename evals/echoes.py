@@ -31,9 +31,9 @@ def with_echoes(dataset: Dataset, questions: Iterable[Question], *, reply: str, 
 
     The same set gives the same turns. `questions` may be more than those of the set.
     """
-    asked = list(questions)
+    all_questions = list(questions)
     scopes = {
-        name: [*rows, *_turns(rows, [question for question in asked if question.scope == name], reply, times)]
+        name: [*rows, *_turns(rows, [question for question in all_questions if question.scope == name], reply, times)]
         for name, rows in dataset.scopes.items()
     }
     return Dataset(dataset.name, scopes, dataset.questions)

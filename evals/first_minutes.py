@@ -88,8 +88,8 @@ def fill(
         )
         for n, (fact, content) in enumerate(facts.items())
     ]
-    written = entries.remember_many(drafts, now=MOMENT + timedelta(hours=1), actor="job:evaluate")
-    return FilledMemory(scope, {result.entry.pk: fact for result, fact in zip(written, facts, strict=True)})
+    results = entries.remember_many(drafts, now=MOMENT + timedelta(hours=1), actor="job:evaluate")
+    return FilledMemory(scope, {result.entry.pk: fact for result, fact in zip(results, facts, strict=True)})
 
 
 def index(workspace: Workspace) -> None:
@@ -114,32 +114,32 @@ def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -
     """The figures of memories of one size, by kind of question."""
     lot = random.Random(size)  # noqa: S311 (no secret)
     facts = read(f"first_minutes.{language}.jsonl", folder)
-    seen: dict[str, list[dict[str, float]]] = defaultdict(list)
+    rows_by_kind: dict[str, list[dict[str, float]]] = defaultdict(list)
     with throwaway_workspace() as workspace:
         memories = []
         for fact in facts:
             unclear = {fact["id"], *fact["distractors"], *sum(fact["distractors_by_question"], [])}
             others = [row for row in facts if row["id"] not in unclear and fact["id"] not in row["distractors"]]
-            chosen = [fact, *lot.sample(others, size - 1)]
-            lot.shuffle(chosen)
-            rows = {row["id"]: row["fact"] for row in chosen}
+            sample = [fact, *lot.sample(others, size - 1)]
+            lot.shuffle(sample)
+            rows = {row["id"]: row["fact"] for row in sample}
             memories.append(fill(workspace, fact["id"], rows, language, as_turns=True))
         index(workspace)
         for fact, memory in zip(facts, memories, strict=True):
             for kind, question in zip(KINDS, fact["questions"], strict=True):
-                result, served = memory.ask(question, serve)
-                data = {"first": served[:1] == [fact["id"]], "served": fact["id"] in served}
-                seen[kind].append(data | _plain_figures(result, served))
+                result, served_facts = memory.ask(question, serve)
+                data = {"first": served_facts[:1] == [fact["id"]], "served": fact["id"] in served_facts}
+                rows_by_kind[kind].append(data | _plain_figures(result, served_facts))
         for row, memory in zip(read(f"unanswerable.{language}.jsonl", folder), memories, strict=False):
-            seen[UNANSWERABLE].append(_plain_figures(*memory.ask(row["question"], serve)))
-    return [(kind, {name: fmean(row[name] for row in rows) for name in rows[0]}) for kind, rows in seen.items()]
+            rows_by_kind[UNANSWERABLE].append(_plain_figures(*memory.ask(row["question"], serve)))
+    return [(kind, {name: fmean(row[name] for row in rows) for name in rows[0]}) for kind, rows in rows_by_kind.items()]
 
 
-def _plain_figures(result: Recall, served: Sequence[str]) -> dict[str, float]:
+def _plain_figures(result: Recall, served_facts: Sequence[str]) -> dict[str, float]:
     return {
-        "nothing": not served,
+        "nothing": not served_facts,
         "found": result.answerability.verdict == "found",
-        "memories": len(served),
+        "memories": len(served_facts),
         "tokens": result.tokens,
     }
 
@@ -150,7 +150,7 @@ def _named(language: str, serve: str | float, folder: Path, name: str, *, apart:
     `apart`: each thing has a scope of its own, and a question that something answers is asked in those it is about.
     """
     memories = read(f"{name}.{language}.jsonl", folder)
-    served = right = wanted = tokens = questions = 0
+    memory_count = right = relevant_count = tokens = questions = 0
     with throwaway_workspace() as workspace:
         filled = []
         for memory in memories:
@@ -163,17 +163,17 @@ def _named(language: str, serve: str | float, folder: Path, name: str, *, apart:
         index(workspace)
         for memory, places in zip(memories, filled, strict=True):
             for row in memory["questions"]:
-                meant = [place for place in places.values() if set(row["relevant"]) & set(place.facts.values())]
-                if not (meant := meant if apart else list(places.values())):
+                asked_places = [place for place in places.values() if set(row["relevant"]) & set(place.facts.values())]
+                if not (asked_places := asked_places if apart else list(places.values())):
                     continue
-                result, found = meant[0].ask(row["question"], serve, beside=meant[1:])
-                served, wanted = served + len(found), wanted + len(row["relevant"])
-                right += len(set(found) & set(row["relevant"]))
+                result, served_facts = asked_places[0].ask(row["question"], serve, beside=asked_places[1:])
+                memory_count, relevant_count = memory_count + len(served_facts), relevant_count + len(row["relevant"])
+                right += len(set(served_facts) & set(row["relevant"]))
                 tokens, questions = tokens + result.tokens, questions + 1
     return {
-        "precision": right / max(served, 1),
-        "recall": right / max(wanted, 1),
-        "memories": served / questions,
+        "precision": right / max(memory_count, 1),
+        "recall": right / max(relevant_count, 1),
+        "memories": memory_count / questions,
         "tokens": tokens / questions,
     }
 
@@ -202,11 +202,11 @@ def _remarks(language: str, folder: Path) -> Figures:
         index(workspace)
         answers = [memory.ask(case["remark"], Serve.WIDE, limit=10) for case in cases]
     places = [
-        served.index(case["id"]) + 1 if case["id"] in served else 0
-        for case, (_result, served) in zip(cases, answers, strict=True)
+        served_rows.index(case["id"]) + 1 if case["id"] in served_rows else 0
+        for case, (_result, served_rows) in zip(cases, answers, strict=True)
     ]
     within = {f"within {most}": fmean(1 <= place <= most for place in places) for most in (1, 5, 10)}
-    return {**within, "memories": fmean(len(served) for _result, served in answers)}
+    return {**within, "memories": fmean(len(served_rows) for _result, served_rows in answers)}
 
 
 def table(report: Mapping[str, Figures]) -> list[str]:

@@ -60,8 +60,8 @@ class JudgedQuestion:
     def weakly(self) -> list[str] | None:
         """What the bot said it used; else what the words of its answer point to; None when neither is known."""
         for sign in ("used", "pointed_to"):
-            if any(getattr(shown, sign) is not None for shown in self.served):
-                return [shown.id for shown in self.served if getattr(shown, sign)]
+            if any(getattr(memory, sign) is not None for memory in self.served):
+                return [memory.id for memory in self.served if getattr(memory, sign)]
         return None
 
 
@@ -119,7 +119,7 @@ def read(path: Path) -> list[JudgedQuestion]:
         if line.strip():
             try:
                 raw = json.loads(line)
-                row = JudgedQuestion(**{**raw, "served": [JudgedMemory(**shown) for shown in raw.get("served", [])]})
+                row = JudgedQuestion(**{**raw, "served": [JudgedMemory(**memory) for memory in raw.get("served", [])]})
                 if datetime.fromisoformat(row.asked_at).tzinfo is None:
                     raise ValueError("asked_at: a time without its zone")
                 row.relevant = None if row.relevant is None else _ids(row.relevant)
@@ -129,7 +129,7 @@ def read(path: Path) -> list[JudgedQuestion]:
     return rows
 
 
-def _ids(given: Sequence[str]) -> list[str]:
-    if isinstance(given, str):
+def _ids(uids: Sequence[str]) -> list[str]:
+    if isinstance(uids, str):
         raise TypeError("relevant: a list of ids is expected")
-    return [str(UUID(uid)) for uid in given]
+    return [str(UUID(uid)) for uid in uids]

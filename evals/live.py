@@ -30,27 +30,27 @@ def pool(rows: Iterable[JudgedQuestion], workspace: Workspace) -> Iterator[Judge
     """The questions with what today's ranking finds beside what was served, so that both can be judged."""
     for row in rows:
         result = _recall(row, workspace)
-        there = {shown.id for shown in row.served}
+        there = {memory.id for memory in row.served}
         entries = [item.entry for item in result.served] if result else []
         row.served += [_memory_found_today(entry) for entry in entries if str(entry.uid) not in there]
         yield row
 
 
 def report(
-    asked: Sequence[tuple[JudgedQuestion, AnswerScore]], rows: Sequence[JudgedQuestion], workspace: Workspace
+    pairs: Sequence[tuple[JudgedQuestion, AnswerScore]], rows: Sequence[JudgedQuestion], workspace: Workspace
 ) -> dict[str, Any]:
     """The figures of what was judged by hand, and of what was used: those only tell what is still served."""
-    answers = [answer for _, answer in asked if answer.question.category]
+    answers = [answer for _, answer in pairs if answer.question.category]
     by_hand = [answer for answer in answers if answer.question.category == BY_HAND]
     # Memories judged to help that are not there any more, or were never of this workspace
-    wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
-    there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()
-    named = {key for row in rows for key in row.scopes}
-    existing = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
+    gold_uids = {UUID(uid) for answer in answers for uid in answer.question.gold}
+    there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=gold_uids).count()
+    scope_keys = {key for row in rows for key in row.scopes}
+    existing = Scope.objects.in_workspace(workspace.pk).filter(key__in=scope_keys).values_list("key", flat=True)
     return figures(answers, workspace.name) | {
-        "unasked": {"questions": len(rows) - len(asked), "scopes": sorted(named.difference(existing))},
-        "unjudged": len(asked) - len(answers),
-        "gone": len(wanted) - there,
+        "unasked": {"questions": len(rows) - len(pairs), "scopes": sorted(scope_keys.difference(existing))},
+        "unjudged": len(pairs) - len(answers),
+        "gone": len(gold_uids) - there,
         "precision": {
             category: _precision([answer for answer in answers if answer.question.category == category])
             for category in (BY_HAND, WEAKLY)
@@ -84,9 +84,9 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
         return None
     asked_at = datetime.fromisoformat(row.asked_at)
     # What the request asked for besides; nothing said later is served
-    asked = row.asked
-    filters: dict[str, Any] = {name: asked[name] for name in _NARROWING if name in asked}
-    times: dict[str, Any] = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
+    extra = row.asked
+    filters: dict[str, Any] = {name: extra[name] for name in _NARROWING if name in extra}
+    times: dict[str, Any] = {name: datetime.fromisoformat(extra[name]) for name in ("since", "until") if name in extra}
     filters |= times | {"until": min(times.get("until", asked_at), asked_at)}
     query = Query(
         workspace_id=workspace.pk,

@@ -115,8 +115,8 @@ class Played:
         """Where somebody speaks: in the group, or alone with the bot."""
         if self.tool == "mem0":
             ids = {"user_id": self.peer(who)} if alone else {"agent_id": f"room-{self.number}"}
-            found = {name: value for name, value in asdict(address_of(ids)).items() if value}
-            return found if alone else {**found, "peer": self.peer(who)}
+            fields = {name: value for name, value in asdict(address_of(ids)).items() if value}
+            return fields if alone else {**fields, "peer": self.peer(who)}
         here = {"platform": "telegram", "account": "poison", "peer": self.peer(who)}
         return here if alone else {**here, "chat": f"room-{self.number}", "is_group": True}
 
@@ -199,11 +199,11 @@ class Model:
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
-        asked, answer = self.asked, json.dumps(_ANSWER).encode()
+        requests, answer = self.asked, json.dumps(_ANSWER).encode()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
@@ -233,11 +233,11 @@ _ANSWER = {
 }  # fmt: skip
 
 
-def pairs(chosen: Sequence[Case], workspaces: Mapping[str, Workspace]) -> list[Played]:
+def pairs(all_cases: Sequence[Case], workspaces: Mapping[str, Workspace]) -> list[Played]:
     """The cases, an attack and a harmless one of a language in a room; what tools say enters by four doors in turn."""
     played: list[Played] = []
     for language, workspace in workspaces.items():
-        of_language = [case for case in chosen if case.language == language]
+        of_language = [case for case in all_cases if case.language == language]
         attacks = [case for case in of_language if case.is_attack]
         harmless = [case for case in of_language if not case.is_attack]
         for number, pair in enumerate(zip_longest(attacks, harmless), start=1):
@@ -304,16 +304,16 @@ def _by_tool(room: Played, wire: Wire, words: str) -> None:
     elif room.tool == "mem0":
         ids = {"user_id": room.peer(room.case.owner)} if room.case.is_direct else {"agent_id": f"room-{room.number}"}
         message = {"role": "assistant", "content": words}
-        done = wire.post("/api/mem0/v3/memories/add/", {"messages": [message], "infer": False, **ids})
-        room.entries += [result["id"] for result in done["results"]]
+        response = wire.post("/api/mem0/v3/memories/add/", {"messages": [message], "infer": False, **ids})
+        room.entries += [result["id"] for result in response["results"]]
     else:
         wire.mcp(room.home, "memory_save", content=words, target="long-term")
 
 
 def _scope(room: Played, wire: Wire) -> Scope:
     """The scope of where the case enters, as the product makes it."""
-    found = wire.api("scopes/resolve", {"address": room.home})
-    key = found["user_scope"] if room.case.is_direct else found["chat_scope"]
+    scope_keys = wire.api("scopes/resolve", {"address": room.home})
+    key = scope_keys["user_scope"] if room.case.is_direct else scope_keys["chat_scope"]
     kind = "user" if room.case.is_direct else "chat"
     scope, _made = Scope.objects.get_or_create(workspace=room.workspace, key=key, defaults={"kind": kind})
     return scope
@@ -353,5 +353,5 @@ def ask(room: Played, wire: Wire, who: str, *, alone: bool, every_door: bool) ->
     yield Heard("memory_context", *of, wire.mcp(address, "memory_context", message=question))
     if room.tool == "mem0":
         ids = {"user_id": room.peer(who)} if alone else {"agent_id": f"room-{room.number}"}
-        found = wire.post("/api/mem0/v3/memories/search/", {"query": question, "filters": ids})
-        yield Heard("mem0", *of, "", tuple(found["results"]))
+        response = wire.post("/api/mem0/v3/memories/search/", {"query": question, "filters": ids})
+        yield Heard("mem0", *of, "", tuple(response["results"]))

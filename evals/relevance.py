@@ -80,8 +80,8 @@ def make_background(embed: Embed) -> Background:
             by_text = embed([one for one, _ in labelled], form == QUESTION)
             vectors = np.stack([by_text[one] for one, _ in labelled])
             means[f"{script} {form}"] = mean = vectors.mean(axis=0)
-            moved = vectors - mean
-            texts.append(moved / np.linalg.norm(moved, axis=1, keepdims=True))
+            deviations = vectors - mean
+            texts.append(deviations / np.linalg.norm(deviations, axis=1, keepdims=True))
             relations += [n for _, n in labelled]
     points, labels = np.concatenate(texts), np.array(relations)
     # questions and statements count alike, however many there are of each
@@ -159,13 +159,13 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                     form = TURN if size % 2 else STATEMENT
                     yield Case(row["id"], kind, language, row["question"], memories, frozenset(), form)
         for memory in read(f"named.{language}.jsonl", folder):
-            named = [(fact["text"], frozenset(map(bare_name, fact["about"]))) for fact in memory["facts"]]
+            named_facts = [(fact["text"], frozenset(map(bare_name, fact["about"]))) for fact in memory["facts"]]
             places = {fact["id"]: n for n, fact in enumerate(memory["facts"])}
             group = f"named {language} {memory['memory']}"
             for row in memory["questions"]:
                 right = frozenset(places[one] for one in row["relevant"])
-                yield Case(group, "named", language, row["question"], named, right, STATEMENT)
-                bare = [(content, nameless) for content, _ in named]
+                yield Case(group, "named", language, row["question"], named_facts, right, STATEMENT)
+                bare = [(content, nameless) for content, _ in named_facts]
                 yield Case(group, "nameless", language, row["question"], bare, right, STATEMENT)
 
 
@@ -212,14 +212,14 @@ def _example(
 ) -> Example:
     vectors = [passages[as_text(one, case.form, _language_of(one))] for one, _ in case.memories]
     scripts = [SCRIPTS[is_cjk(one)] for one, _ in case.memories]
-    asked = Asked(
+    query = Asked(
         case.question,
         words_asked(case.question),
         questions[case.question],
         case.language == "zh",
         meant_in(case.question, [content for content, _ in case.memories]),
     )
-    script = SCRIPTS[asked.is_cjk]
+    script = SCRIPTS[query.is_cjk]
     question = background.centred(questions[case.question][None], [script], [QUESTION])[0]
     near = background.centred(np.stack(vectors), scripts, [case.form] * len(vectors)) @ question
     places = np.argsort(-near)[:LOOKED_AT]
@@ -234,11 +234,11 @@ def _example(
         )
         for place in places
     ]
-    seen = features(asked, memories, background if has_vectors else None, entries=len(vectors))
+    table = features(query, memories, background if has_vectors else None, entries=len(vectors))
     # where only is known that one of them answers, that is the nearest
     right = case.relevant or (places[:1] if case.kind == "answerable" else ())
     relevant = np.array([float(place in right) for place in places], np.float32)
-    return Example(case.group, case.kind, case.question, len(vectors), seen, relevant)
+    return Example(case.group, case.kind, case.question, len(vectors), table, relevant)
 
 
 def fit(of: Sequence[Example]) -> Weights:
@@ -250,12 +250,12 @@ def fit(of: Sequence[Example]) -> Weights:
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
     spread[spread < 1e-6] = np.inf  # what never differs tells nothing
     inputs = np.c_[(rows - mean) / spread, np.ones(len(rows))]
-    held = np.r_[np.full(len(names), PENALTY), 1e-6]
-    weights = np.zeros(len(held))
+    penalties = np.r_[np.full(len(names), PENALTY), 1e-6]
+    weights = np.zeros(len(penalties))
     for _ in range(40):
         likely = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (counts * (likely - right)) + held * weights
-        curve = (inputs * (counts * likely * (1 - likely))[:, None]).T @ inputs + np.diag(held)
+        slope = inputs.T @ (counts * (likely - right)) + penalties * weights
+        curve = (inputs * (counts * likely * (1 - likely))[:, None]).T @ inputs + np.diag(penalties)
         weights -= np.linalg.solve(curve, slope)
     by_feature = weights[:-1] / spread
     constant = float(weights[-1] - (by_feature * mean).sum())
@@ -274,13 +274,13 @@ def write_weights(weights: Mapping[str, Weights], path: Path = WEIGHTS) -> None:
 def checked(of: Sequence[Example], *, parts: int = 4) -> list[Array]:
     """The relevance of each example by weights that were fitted on other groups than its own."""
     part_of = [sum(map(ord, one.group)) % parts for one in of]
-    found: list[Array] = [np.zeros(0, np.float32)] * len(of)
+    relevance: list[Array] = [np.zeros(0, np.float32)] * len(of)
     for part in range(parts):
         weights = fit([one for one, at in zip(of, part_of, strict=True) if at != part])
         for n, (one, at) in enumerate(zip(of, part_of, strict=True)):
             if at == part:
-                found[n] = weights.relevance(one.seen)
-    return found
+                relevance[n] = weights.relevance(one.seen)
+    return relevance
 
 
 def reliability(of: Sequence[Example], relevance: Sequence[Array]) -> list[tuple[float, float, int]]:
@@ -302,14 +302,14 @@ def report(of: Sequence[Example], relevance: Sequence[Array], *, likely: float, 
             kind: [(one, p) for one, p in zip(of, relevance, strict=True) if one.entries == size and one.kind == kind]
             for kind in ("first", "unanswerable", "near")
         }
-        asked = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
+        pairs = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
         none = [p.max() for _, p in rows["unanswerable"]]
         near = [p.max() for _, p in rows["near"]]
         shares = (
-            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in asked]),
-            np.mean([best >= likely for best, _ in asked]),
-            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in asked]),
-            np.mean([(others >= likely).sum() for _, others in asked]),
+            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in pairs]),
+            np.mean([best >= likely for best, _ in pairs]),
+            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in pairs]),
+            np.mean([(others >= likely).sum() for _, others in pairs]),
             np.mean(np.array(none) >= found),
             np.mean(np.array(near) >= found),
             np.mean(np.array(none) >= likely),
@@ -317,10 +317,10 @@ def report(of: Sequence[Example], relevance: Sequence[Array], *, likely: float, 
         lines.append(f"{size:8}  " + "  ".join(f"{share:5.2f}" for share in shares))
     for kind in ("named", "nameless"):
         among = [(one, p) for one, p in zip(of, relevance, strict=True) if one.kind == kind]
-        for cut in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6) if among else ():
-            served = sum(int((p >= cut).sum()) for _, p in among)
-            right = sum(float(one.relevant[p >= cut].sum()) for one, p in among)
+        for line in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6) if among else ():
+            total = sum(int((p >= line).sum()) for _, p in among)
+            right = sum(float(one.relevant[p >= line].sum()) for one, p in among)
             recall = right / sum(float(one.relevant.sum()) for one, _ in among)
-            share = f"precision {right / max(served, 1):.2f}, recall {recall:.2f}, {served / len(among):.1f} served"
-            lines.append(f"{kind}, line {cut}: {share}")
+            share = f"precision {right / max(total, 1):.2f}, recall {recall:.2f}, {total / len(among):.1f} served"
+            lines.append(f"{kind}, line {line}: {share}")
     return lines

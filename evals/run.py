@@ -48,12 +48,12 @@ def ask_all(
 
 def move_elsewhere(questions: Iterable[Question], scopes: Collection[str]) -> list[Question]:
     """Questions nothing here answers: each moved to a scope it is not about, the scopes in turn."""
-    moved = []
+    questions_elsewhere = []
     turn = cycle(scopes)
     for question in questions:
         strange = next((name for name, _ in zip(turn, scopes, strict=False) if name != question.scope), None)
         if strange is not None:
-            moved.append(
+            questions_elsewhere.append(
                 replace(
                     question,
                     scope=strange,
@@ -64,7 +64,7 @@ def move_elsewhere(questions: Iterable[Question], scopes: Collection[str]) -> li
                     before_seq=None,
                 )
             )
-    return moved
+    return questions_elsewhere
 
 
 def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> AnswerScore:

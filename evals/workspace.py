@@ -187,13 +187,13 @@ def index_all(
     """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
     waiting = IndexQueueItem.objects.filter(workspace=workspace)
     reported_at = time.monotonic()
-    while left := waiting.count():
+    while rows_left := waiting.count():
         if not worker.index_queued(now=datetime.now(UTC), limit=64, use_cache=use_cache):
             time.sleep(0.2)
         if waiting.filter(failures__gte=TRIES).exists():
             raise EmbedderFailed("The embedder keeps failing, so every answer would be degraded.")
         if time.monotonic() - reported_at > 10:
-            say(f"{left} to embed …")
+            say(f"{rows_left} to embed …")
             reported_at = time.monotonic()
     if not use_cache:
         EmbeddingCache.objects.filter(used_at__gte=now).delete()

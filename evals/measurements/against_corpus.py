@@ -50,10 +50,10 @@ class Corpus:
 
     def cut(self, documents: int, questions: int) -> "Corpus":
         """The first documents, with a sample of the questions all of whose answers are among them."""
-        kept = self.documents[:documents]
-        ids = {document.id for document in kept}
-        asked = [question for question in self.questions if question.gold and question.gold <= ids]
-        return replace(self, documents=kept, questions=random.Random(18).sample(asked, min(questions, len(asked))))
+        rows = self.documents[:documents]
+        ids = {document.id for document in rows}
+        pool = [question for question in self.questions if question.gold and question.gold <= ids]
+        return replace(self, documents=rows, questions=random.Random(18).sample(pool, min(questions, len(pool))))
 
 
 def made_up(size: int) -> Corpus:

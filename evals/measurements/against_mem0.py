@@ -57,8 +57,8 @@ class Measured:
     def recall(self, corpus: Corpus, most: int) -> float:
         """Of a hundred documents that answer, how many are among the first, averaged over the questions."""
         shares = [
-            len(question.gold & set(found[:most])) / len(question.gold)
-            for question, found in zip(corpus.questions, self.found, strict=True)
+            len(question.gold & set(ids[:most])) / len(question.gold)
+            for question, ids in zip(corpus.questions, self.found, strict=True)
         ]
         return 100 * sum(shares) / len(shares)
 
@@ -88,8 +88,8 @@ def main(house: House, options: argparse.Namespace) -> None:
             theirs.report(corpus)
             compare(ours, theirs, corpus)
             print(f"the platform's vectors were complete {complete:.1f} s after the first add")
-            for bots, (said, embedded), other in zip((1, options.bots), talks, theirs.turns, strict=True):
-                print(f"turns a second, {bots} at once: {said:.1f} and {other:.1f}, {said / other:.1f} times;", end="")
+            for bots, (rate, embedded), other in zip((1, options.bots), talks, theirs.turns, strict=True):
+                print(f"turns a second, {bots} at once: {rate:.1f} and {other:.1f}, {rate / other:.1f} times;", end="")
                 print(f" with all of their vectors {embedded:.1f}, {embedded / other:.1f} times")
     print(f"load average {os.getloadavg()[0]:.1f} after")
 
@@ -137,10 +137,10 @@ def talked(house: House, turns: int, bots: int) -> tuple[float, float]:
     begun = time.perf_counter()
     with ThreadPoolExecutor(bots) as pool:
         list(pool.map(talk, range(bots)))
-    said = time.perf_counter() - begun
+    duration = time.perf_counter() - begun
     waits = ("memories_indexqueueitem", "sessions_app_eventindex WHERE model_id IS NULL")
     until(lambda: all(house.ask(f"SELECT count(*) FROM {rows}") == [0] for rows in waits), EMBED_SECONDS)
-    return turns / said, turns / (time.perf_counter() - begun)
+    return turns / duration, turns / (time.perf_counter() - begun)
 
 
 def address(name: str, scope: str) -> dict[str, str]:
@@ -157,7 +157,7 @@ def by_mem0(
     options: argparse.Namespace,
 ) -> Measured:
     task = {
-        "turns": [[said["user"], said["assistant"]] for said in map(turn, range(options.turns))],
+        "turns": [[messages["user"], messages["assistant"]] for messages in map(turn, range(options.turns))],
         "bots": [1, options.bots],
         "database": postgres.url(house.data),
         "collection": f"mem0_{number}",

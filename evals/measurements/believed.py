@@ -63,33 +63,33 @@ def _run(number: int, way: str, talks: Sequence[Conversation], good: Sequence[Fa
         extraction.extract_ready(lambda due=due: due, workspace_id=workspace.pk)
         workspaces.append(workspace)
     here = {"workspace__in": workspaces}
-    kept = dict(Entry.objects.live().filter(type="fact", **here).values_list("content", "verification"))
-    told = "\n".join([*kept, *DailyEvent.objects.filter(**here).values_list("content", flat=True)])
+    checks = dict(Entry.objects.live().filter(type="fact", **here).values_list("content", "verification"))
+    text = "\n".join([*checks, *DailyEvent.objects.filter(**here).values_list("content", flat=True)])
     is_own = not settings.MEMORY_LLM_MODEL  # then a fact is kept in the words it rests on
-    found = [fact for fact in good if fact.content in kept or (is_own and all(q.text in told for q in fact.quote))]
-    verified = sum(kept.get(fact.content) == "verified" for fact in good)
-    lying = [kept[lie.content] for lie in lies if lie.content in kept]
+    facts = [fact for fact in good if fact.content in checks or (is_own and all(q.text in text for q in fact.quote))]
+    verified = sum(checks.get(fact.content) == "verified" for fact in good)
+    lying = [checks[lie.content] for lie in lies if lie.content in checks]
     calls = dict(Spend.objects.filter(**here).values_list("purpose").annotate(calls=Sum("calls")).order_by())
     once, total = calls.get("extraction", 0), sum(calls.values())
     share = f"{total / once:.2f}" if once else "–"
     acting = lying.count("verified")
-    print(f"| {way} | {len(found)} | {verified} | {len(lying)} | {acting} | {total} | {share} |", flush=True)
+    print(f"| {way} | {len(facts)} | {verified} | {len(lying)} | {acting} | {total} | {share} |", flush=True)
 
 
 def _model(talks: Sequence[Conversation]) -> Any:
     """Answers all good facts and lies of the conversation it is shown."""
     by_words = {message.content: one for one in talks for message in one.messages}
 
-    def answer(asked: Asked) -> Any:
-        one = next(by_words[shown["content"]] for shown in asked.data["messages"] if shown["content"] in by_words)
-        shown = {message["content"] for message in asked.data["messages"]}
+    def answer(request: Asked) -> Any:
+        one = next(by_words[row["content"]] for row in request.data["messages"] if row["content"] in by_words)
+        contents = {message["content"] for message in request.data["messages"]}
         ids = {message.id: message.content for message in one.messages}
         stated = [
             fact
             for fact in (*one.facts, *one.lies, *one.swaps)
-            if all(ids[quote.message] in shown for quote in fact.quote)
+            if all(ids[quote.message] in contents for quote in fact.quote)
         ]
-        return offer(one, stated, one.summary.good)(asked)
+        return offer(one, stated, one.summary.good)(request)
 
     return answer
 
@@ -98,6 +98,6 @@ def _reader(talks: Sequence[Conversation]) -> Any:
     """Believes what is true, and nothing else."""
     true = {fact.content for one in talks for fact in one.facts}
     summaries = "\n".join(one.summary.good for one in talks)
-    return lambda asked: verdicts(
-        asked, lambda words: "entailed" if words in true or words in summaries else "not_stated"
+    return lambda request: verdicts(
+        request, lambda words: "entailed" if words in true or words in summaries else "not_stated"
     )

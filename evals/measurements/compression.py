@@ -85,27 +85,27 @@ def recall(scope: Any, facts: list[tuple[str, str]], sample: int = 200) -> float
     """Of so many facts asked for by half of their words, the share found among ten; gold follows lineage."""
     pick = random.Random(5)
     hits = 0
-    chosen = facts if len(facts) <= sample else pick.sample(facts, sample)
+    selection = facts if len(facts) <= sample else pick.sample(facts, sample)
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
-    for _topic, content in chosen:
+    for _topic, content in selection:
         words = content.rstrip(".").split()
         question = "What about " + " ".join(word for n, word in enumerate(words) if n % 2 == 0 or word[0].isupper())
         query = Query(workspace_id=scope.workspace_id, places=[place], message=question + "?", limit=10, quotas=False,
                       need="off")  # fmt: skip
-        served = {item.entry.pk for item in recall_entries(query, now=NOW + timedelta(days=15)).served}
+        served_pks = {item.entry.pk for item in recall_entries(query, now=NOW + timedelta(days=15)).served}
         gold = Entry.objects.in_scope(scope).filter(content=content).order_by("pk").first()
-        hits += bool(gold and successors(gold.pk) & served)
-    return 100 * hits / len(chosen)
+        hits += bool(gold and successors(gold.pk) & served_pks)
+    return 100 * hits / len(selection)
 
 
 def successors(entry: int) -> set[int]:
     """An entry and what it has become part of."""
-    seen, new = {entry}, {entry}
+    pks, new = {entry}, {entry}
     while new:
         links = Link.objects.filter(to_entry__in=new, kind__in=("merged_from", "supersedes"))
-        new = set(links.values_list("from_entry_id", flat=True)) - seen
-        seen |= new
-    return seen
+        new = set(links.values_list("from_entry_id", flat=True)) - pks
+        pks |= new
+    return pks
 
 
 def compress(scope: Any, week: int) -> dict[str, int]:
@@ -160,8 +160,8 @@ def adversarial(fake: Any, count: int) -> None:
     later = approve_all(scope)
     print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
     applied = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
-    for done in applied.distinct().order_by("-pk"):
-        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=later), now=later)
+    for applied_batch in applied.distinct().order_by("-pk"):
+        batches.apply_batch(batches.plan_undo(applied_batch, actor="user:ann", now=later), now=later)
     after = recall(scope, facts)
     print(f"; taken back: {live(scope)} left, {after:.1f}")
     if after < before - 0.5:
@@ -214,7 +214,7 @@ def killed(fake: Any, kills: int) -> None:
         remember(scope, facts)
     fake.otherwise, fake.seconds = merging_twins(twins), 0.05
     whole = live(scopes[0])
-    pick, seen = random.Random(19), []
+    pick, counts = random.Random(19), []
     for _kill in range(kills):
         process = begun(WORK, scopes[0].workspace_id, NOW.isoformat(), "compress:killed")
         enough = len(fake.requests) + pick.randrange(8)  # not by the clock: on a busy machine nothing would be done yet
@@ -228,11 +228,11 @@ def killed(fake: Any, kills: int) -> None:
             archived = Entry.objects.in_scope(scope).archived().exists()
             if archived != (scope.pk in applied) or (not archived and live(scope) != whole):
                 sys.exit(f"{scope} is between before and after")
-        seen.append(len(applied))
+        counts.append(len(applied))
     fake.seconds = 0.0
     compression.compress_facts(scopes[0].workspace_id, clock=lambda: NOW, run="compress:killed")
-    for done in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
-        batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=NOW), now=NOW)
+    for applied_batch in Batch.objects.filter(scope__in=scopes, state="applied", name="compress"):
+        batches.apply_batch(batches.plan_undo(applied_batch, actor="user:ann", now=NOW), now=NOW)
     if any(live(scope) != whole for scope in scopes):
         sys.exit("what was killed and taken back is not as it was")
-    print(f"killed {kills} times with {seen} of {len(scopes)} scopes done, none in between; finished, and taken back")
+    print(f"killed {kills} times with {counts} of {len(scopes)} scopes done, none in between; finished, and taken back")

@@ -78,9 +78,9 @@ def furnish(number: int, scopes: int, memories: int, now: datetime) -> Workspace
         address = {"platform": platform, "account": "bot", "chat": f"g{n}", "is_group": True}
         _say(house, Address(**address, peer=people[n % len(people)]), sentence(pick, n), at)
     rows = list(Scope.objects.filter(workspace=house).order_by("pk"))
-    left = max(memories - Entry.objects.filter(workspace=house).count(), 0)
+    missing_count = max(memories - Entry.objects.filter(workspace=house).count(), 0)
     for n, scope in enumerate(rows):
-        drafts = [_draft(scope, sentence(pick, m), at, m) for m in range(_part(left, len(rows), n))]
+        drafts = [_draft(scope, sentence(pick, m), at, m) for m in range(_part(missing_count, len(rows), n))]
         entries.remember_many(drafts, now=at, actor="evals:drill")
     return house
 
@@ -100,8 +100,8 @@ def _draft(scope: Scope, content: str, at: datetime, number: int) -> Draft:
     if number % 2:
         return Draft(scope=scope, content=content, at=at, chats=chats, type=EntryType.USER_EXPLICIT, source=Source.TOOL)
     tier = 1 if number % 10 == 0 else 2
-    given: dict[str, Any] = {"type": EntryType.FACT, "source": Source.EXTRACTION, "tier": tier}
-    return Draft(scope=scope, content=content, at=at, chats=chats, **given)
+    columns: dict[str, Any] = {"type": EntryType.FACT, "source": Source.EXTRACTION, "tier": tier}
+    return Draft(scope=scope, content=content, at=at, chats=chats, **columns)
 
 
 def sentence(pick: random.Random, number: int) -> str:
@@ -114,26 +114,26 @@ def sentence(pick: random.Random, number: int) -> str:
 
 def tell(reports: list[Report]) -> list[str]:
     """Print what was asked and heard by door; what went wrong."""
-    asked: Counter[str] = Counter()
+    probes: Counter[str] = Counter()
     heard: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for report in reports:
-        asked.update(report.probes.asked)
+        probes.update(report.probes.asked)
         heard.update(report.probes.heard)
         failed.update(report.probes.failed)
-    for door, count in sorted(asked.items()):
+    for door, count in sorted(probes.items()):
         print(
             f"{count:8,d}  {door:20s} own words heard: {heard[door]:,}"
             + (f", faults: {failed[door]}" * bool(failed[door]))
         )
     leaks = sum(report.leak_count for report in reports)
     canaries = sum(report.canaries.total() for report in reports)
-    left, refused = sum(report.left for report in reports), sum(len(report.refused) for report in reports)
+    words_left, refused = sum(report.left for report in reports), sum(len(report.refused) for report in reports)
     seconds = sum(report.seconds for report in reports)
     print(
-        f"{sum(report.scopes for report in reports):,} scopes, {canaries:,} words, {asked.total():,} probes, "
-        f"{leaks} leaks, {left} left behind, {refused} refused, {seconds:.0f} s"
+        f"{sum(report.scopes for report in reports):,} scopes, {canaries:,} words, {probes.total():,} probes, "
+        f"{leaks} leaks, {words_left} left behind, {refused} refused, {seconds:.0f} s"
     )
     deaf = sum(report.is_deaf for report in reports)
-    figures = {"leaks": leaks, "words left": left, "faults": failed.total(), "deaf drills": deaf}
+    figures = {"leaks": leaks, "words left": words_left, "faults": failed.total(), "deaf drills": deaf}
     return [f"{name}: {count}" for name, count in figures.items() if count]

@@ -193,8 +193,8 @@ def main(options: argparse.Namespace) -> None:
             place = f"{leak.place} at {leak.door} to {leak.asker}" if leak else "MISSED"
             print(f"{bug.__name__:36s} {time.monotonic() - begun:5.1f} s  {place}", flush=True)
             missed += [] if leak else [bug.__name__]
-    asked = len(options.only or BUGS)
-    print(f"{asked - len(missed)} of {asked} planted bugs found")
+    bug_count = len(options.only or BUGS)
+    print(f"{bug_count - len(missed)} of {bug_count} planted bugs found")
     if missed:
         raise SystemExit(f"missed: {', '.join(missed)}")
 
@@ -202,8 +202,8 @@ def main(options: argparse.Namespace) -> None:
 @contextmanager
 def workspace(now: datetime) -> Iterator[Workspace]:
     """Two people and a group, each with a turn; taken away afterwards with all that is of it."""
-    for left in Workspace.objects.filter(name=NAME):
-        remove(left)
+    for old_workspace in Workspace.objects.filter(name=NAME):
+        remove(old_workspace)
     house = Workspace.objects.create(name=NAME)
     try:
         inhabit(house, now - timedelta(hours=1))
@@ -216,8 +216,8 @@ def inhabit(house: Workspace, at: datetime) -> None:
     """A turn of each person alone, and one of a third in the group."""
     places: Sequence[dict[str, Any]] = [{"peer": peer} for peer in PEOPLE]
     in_group = {"peer": "cleo", "account": "mybot", "chat": "g1", "is_group": True}
-    for given in [*places, in_group]:
-        address = Address(platform="telegram", **given)
+    for fields in [*places, in_group]:
+        address = Address(platform="telegram", **fields)
         turn = Turn(address=address, user=f"My boat is called {address.peer}.", assistant="ok", at=at)
         take_turn(house.caller("bot:ours"), turn, now=at)
 

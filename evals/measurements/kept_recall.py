@@ -127,7 +127,7 @@ def after(data: Any) -> Any:
 
 def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
-    every, paired, served = [], [], []
+    every, paired, answers = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
     living = {doc: {successor for entry in memory.holders[doc] for successor in successors(entry)} for doc in gold}
     for question in (question for question in data.questions if question.gold):
@@ -139,21 +139,21 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
         result = recall(query, now=after(data), embed_seconds=600.0)
         if result.degraded:
             sys.exit("an answer was degraded: these figures do not count")
-        answered = {item.entry.pk for item in result.served}
-        served.append([item.entry.pk for item in result.served])
-        hits = [bool(living[doc] & answered) for doc in question.gold]
+        served_pks = {item.entry.pk for item in result.served}
+        answers.append([item.entry.pk for item in result.served])
+        hits = [bool(living[doc] & served_pks) for doc in question.gold]
         every.append(sum(hits) / len(hits))
         if any(len(memory.holders[doc]) == 2 for doc in question.gold):
             paired.append(every[-1])
-    return 100 * sum(every) / len(every), 100 * sum(paired) / max(len(paired), 1), served
+    return 100 * sum(every) / len(every), 100 * sum(paired) / max(len(paired), 1), answers
 
 
 def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:
     now = after(data) + (week - 2) * WEEK
     run = f"compress:{memory.workspace.pk}:{now.date()}"
-    done = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
+    counts = compression.compress_facts(memory.workspace.pk, clock=lambda: now, run=run)
     index(now)
-    return done
+    return counts
 
 
 def count_live(memory: Memory) -> int:
@@ -164,11 +164,11 @@ def dutiful(fake: Any, data: Any, seeded: float) -> None:
     memory = remember(data, "dutiful", seeded)
     fake.otherwise = merging_twins(memory.twins)
     before, count_before = ask(data, memory), count_live(memory)
-    done: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for week in (0, 1):
-        done.update(compress(data, memory, week))
+        counts.update(compress(data, memory, week))
     now = ask(data, memory)
-    print(f"dutiful: {count_before} facts, {memory.pairs} pairs; {dict(done)}; {count_live(memory)} left", flush=True)
+    print(f"dutiful: {count_before} facts, {memory.pairs} pairs; {dict(counts)}; {count_live(memory)} left", flush=True)
     print(f"recall@10 {before[0]:.2f} → {now[0]:.2f}, about a pair {before[1]:.2f} → {now[1]:.2f}", flush=True)
     if now[0] < before[0] - 1:
         sys.exit("two weekly compressions cost more than a point")
@@ -178,15 +178,15 @@ def adversarial(fake: Any, data: Any, seeded: float) -> None:
     memory = remember(data, "adversarial", seeded)
     fake.otherwise = at_random(random.Random(13))
     before, count_before = ask(data, memory), count_live(memory)
-    done: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for week in (0, 1):
-        done.update(compress(data, memory, week))
+        counts.update(compress(data, memory, week))
     now = ask(data, memory)
     open_ones = Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk")
     waiting = [
         (open_one.name, open_one.counts, [why["code"] for why in open_one.held_because]) for open_one in open_ones
     ]
-    print(f"adversarial: {count_before} facts; {dict(done)}; waiting: {waiting}; {count_live(memory)} left;"
+    print(f"adversarial: {count_before} facts; {dict(counts)}; waiting: {waiting}; {count_live(memory)} left;"
           f" recall@10 {before[0]:.2f} → {now[0]:.2f}", flush=True)  # fmt: skip
     approve_all(memory, after(data))
     careless = ask(data, memory)

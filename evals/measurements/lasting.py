@@ -24,12 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> None:
     for language in ("en", "zh"):
-        taken = right = lasting = 0
-        for text, wanted in read(options.sets, language):
+        total = right = lasting = 0
+        for text, parts in read(options.sets, language):
             result = lasting_sentences(text)
-            fitting = [sentence for sentence in result if any(fits(sentence, part) for part in wanted)]
-            missed = [part for part in wanted if not any(fits(sentence, part) for sentence in result)]
-            taken, right, lasting = taken + len(result), right + len(fitting), lasting + len(wanted)
+            fitting = [sentence for sentence in result if any(fits(sentence, part) for part in parts)]
+            missed = [part for part in parts if not any(fits(sentence, part) for sentence in result)]
+            total, right, lasting = total + len(result), right + len(fitting), lasting + len(parts)
             if options.show:
                 for kind, sentences in (
                     ("wrong", [item for item in result if item not in fitting]),
@@ -37,8 +37,8 @@ def main(options: argparse.Namespace) -> None:
                 ):
                     for sentence in sentences:
                         print(f"{language} {kind}: {sentence}")
-        precision = f"{right / taken:.2f}" if taken else "-"
-        print(f"{language}: {right} of {taken} taken are right ({precision}), of {lasting} that last")
+        precision = f"{right / total:.2f}" if total else "-"
+        print(f"{language}: {right} of {total} taken are right ({precision}), of {lasting} that last")
 
     for name in ("told_anew", "told_anew_judging"):
         if (path := options.sets / f"{name}.txt").exists():
@@ -52,17 +52,17 @@ def told_anew(path: Path, *, is_shown: bool) -> None:
         if line.startswith("#"):
             continue
         language, kind, earlier, later = line.split("|")
-        wanted = "right" if kind == "replaces" else "wrong"
+        verdict = "right" if kind == "replaces" else "wrong"
         is_replaced = replaces(later, earlier)
         are_facts = bool(lasting_sentences(earlier) and lasting_sentences(later))
-        counts[language, wanted, "all"] += 1
-        counts[language, wanted, "replaced"] += is_replaced
-        counts[language, wanted, "facts"] += is_replaced and are_facts
-        if is_shown and is_replaced != (wanted == "right"):
+        counts[language, verdict, "all"] += 1
+        counts[language, verdict, "replaced"] += is_replaced
+        counts[language, verdict, "facts"] += is_replaced and are_facts
+        if is_shown and is_replaced != (verdict == "right"):
             print(f"{path.stem} {language} {kind}: {earlier} → {later}")
     for language in ("en", "zh"):
-        right, wrong = ({name: counts[language, wanted, name] for name in ("all", "replaced", "facts")}
-                        for wanted in ("right", "wrong"))  # fmt: skip
+        right, wrong = ({name: counts[language, verdict, name] for name in ("all", "replaced", "facts")}
+                        for verdict in ("right", "wrong"))  # fmt: skip
         print(f"{path.stem} {language}: replaced {right['replaced']} of {right['all']} (both facts in"
               f" {right['facts']}), wrongly {wrong['replaced']} of {wrong['all']}")  # fmt: skip
 

@@ -47,7 +47,7 @@ def datasets(language: str) -> list[Dataset]:
     """The sets of one language."""
     passing = [row["text"] for row in read(f"passing.{language}.jsonl")][:PASSING]
     facts = read(f"first_minutes.{language}.jsonl")
-    asked = [
+    questions = [
         (question, n, kind)
         for n, fact in enumerate(facts)
         for kind, question in zip(KINDS, fact["questions"], strict=True)
@@ -57,7 +57,7 @@ def datasets(language: str) -> list[Dataset]:
     earlier = [row["earlier"] for row in remarks]
     others = [other for row in remarks for other in row["others"]]
     return [
-        _dataset("facts", language, [fact["fact"] for fact in facts] + passing, asked),
+        _dataset("facts", language, [fact["fact"] for fact in facts] + passing, questions),
         _dataset(
             "lasting",
             language,
@@ -73,7 +73,7 @@ def datasets(language: str) -> list[Dataset]:
     ]
 
 
-def _dataset(kind: str, language: str, texts: Sequence[str], asked: Sequence[Asked]) -> Dataset:
+def _dataset(kind: str, language: str, texts: Sequence[str], rows: Sequence[Asked]) -> Dataset:
     name = f"{kind}_{language}"
     order = random.Random(3).sample(range(len(texts)), len(texts))  # noqa: S311 (no secret)
     corpus = [
@@ -82,6 +82,6 @@ def _dataset(kind: str, language: str, texts: Sequence[str], asked: Sequence[Ask
     ]
     questions = [
         Question(f"q{at}", name, question, category, frozenset([f"d{n}"]), (), None, None)
-        for at, (question, n, category) in enumerate(asked)
+        for at, (question, n, category) in enumerate(rows)
     ]
     return Dataset(name, {name: corpus}, questions)

@@ -33,8 +33,8 @@ def main() -> None:
     ids = {}
     begun = time.perf_counter()
     for document, scope, text in task["documents"]:
-        added = memory.add(text, user_id=scope, infer=False)
-        ids.update({row["id"]: document for row in added["results"]})
+        answer_to_add = memory.add(text, user_id=scope, infer=False)
+        ids.update({row["id"]: document for row in answer_to_add["results"]})
     seconds = time.perf_counter() - begun
     searches, results = [], []
     for scope, text in task["questions"]:
@@ -47,18 +47,18 @@ def main() -> None:
     print(json.dumps(figures | {"has_model": find_spec("en_core_web_sm") is not None}))
 
 
-def turns(memory: Any, said: list[list[str]], bots: int) -> float:
+def turns(memory: Any, exchanges: list[list[str]], bots: int) -> float:
     """Turns a second: so many bots at once, each in a chat of its own, one turn after the other."""
 
     def talk(bot: int) -> None:
-        for user, assistant in said[bot::bots]:
+        for user, assistant in exchanges[bot::bots]:
             messages = [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
             memory.add(messages, user_id=f"bot{bots}-{bot}", infer=False)
 
     begun = time.perf_counter()
     with ThreadPoolExecutor(bots) as pool:
         list(pool.map(talk, range(bots)))
-    return len(said) / (time.perf_counter() - begun)
+    return len(exchanges) / (time.perf_counter() - begun)
 
 
 if __name__ == "__main__":

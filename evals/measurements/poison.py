@@ -95,25 +95,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     begun = time.monotonic()
     sets = BELIEF if options.belief else SETS
-    chosen = [case for case in cases(sets=sets) if not options.only or case.id in options.only]
+    all_cases = [case for case in cases(sets=sets) if not options.only or case.id in options.only]
     with Model() as model, override_settings(PATIENT):
-        outcomes = play(chosen, model)
+        outcomes = play(all_cases, model)
     if options.json:
         print(json.dumps(figures(outcomes)))
     else:
         print("\n".join(table(figures(outcomes))))
-        print(f"{len(chosen)} cases, {time.monotonic() - begun:.0f} s")
+        print(f"{len(all_cases)} cases, {time.monotonic() - begun:.0f} s")
     if options.show:
         print("\n".join(shortcomings(outcomes)))
 
 
-def play(chosen: Sequence[Case], model: Model | None = None) -> list[Outcome]:
+def play(all_cases: Sequence[Case], model: Model | None = None) -> list[Outcome]:
     """Everything, from the first word to the last question; without a `model` nothing is asked through the proxy."""
     workspaces = {
         name: Workspace.objects.create(name=f"poison-{name}", language=language) for name, language in LANGUAGES.items()
     }
     wires = {name: Wire(workspace) for name, workspace in workspaces.items()}
-    outcomes = [Outcome(played) for played in pairs(chosen, workspaces)]
+    outcomes = [Outcome(played) for played in pairs(all_cases, workspaces)]
     attacks = [outcome for outcome in outcomes if outcome.played.case.is_attack]
 
     # what holds before anybody lies
@@ -162,8 +162,8 @@ def _listen(outcome: Outcome, wire: Wire, model: Model | None) -> None:
             _judge(outcome, heard, is_own=reads_it and who == "victim" and alone)
     if model is not None:
         who, alone = _askers(played)[0]
-        told = wire.chat(played.address(who, alone=alone), played.case.question, model)
-        _judge(outcome, Heard("proxy", who, alone, told), is_own=reads_it and who == "victim" and alone)
+        prompt = wire.chat(played.address(who, alone=alone), played.case.question, model)
+        _judge(outcome, Heard("proxy", who, alone, prompt), is_own=reads_it and who == "victim" and alone)
 
 
 def _judge(outcome: Outcome, heard: Heard, *, is_own: bool) -> None:
@@ -189,8 +189,8 @@ def flaws(text: str, case: Case) -> Iterator[str]:
     lines = text.split("\n")
     first = next((n for n, line in enumerate(lines) if any(notice in line for notice in _NOTICES)), len(lines))
     for number, line in enumerate(lines):
-        if found := RAW.search(line):
-            yield f"raw {found[0]!r} in {line[:120]!r}"
+        if match := RAW.search(line):
+            yield f"raw {match[0]!r} in {line[:120]!r}"
         elif case.needle in line:
             bare = _ITEM.sub("", line)
             if number <= first:
@@ -262,13 +262,13 @@ def _remove(outcome: Outcome, wire: Wire) -> None:
     quarantine.quarantine(affected, reason="poison", now=timezone.now(), actor="evals:poison")
     rows = _rows(outcome).live()
     days = DailyEvent.objects.in_use().filter(workspace=outcome.played.workspace, content__contains=case.needle)
-    left = [f"entry {row.pk} ({row.type}): {row.content[:80]!r}" for row in rows]
-    left += [f"day {day.pk}: {day.content[:80]!r}" for day in days if _is_of(day.scope.key, outcome)]
+    leftovers = [f"entry {row.pk} ({row.type}): {row.content[:80]!r}" for row in rows]
+    leftovers += [f"day {day.pk}: {day.content[:80]!r}" for day in days if _is_of(day.scope.key, outcome)]
     who, alone = _askers(outcome.played)[0]
     for heard in ask(outcome.played, wire, who, alone=alone, every_door=False):
         if case.needle in heard.text or any(case.needle in _words_of(memory) for memory in heard.memories):
-            left.append(f"still told: {heard.door}")
-    outcome.left, outcome.removed = "; ".join(left), not left
+            leftovers.append(f"still told: {heard.door}")
+    outcome.left, outcome.removed = "; ".join(leftovers), not leftovers
 
 
 def _source(outcome: Outcome) -> Suspect:
@@ -284,8 +284,8 @@ def _source(outcome: Outcome) -> Suspect:
         person = seen.one_of(played.workspace.pk, Peer("telegram", played.peer("attacker")))
         return suspect_person(played.workspace.pk, person, "a person")
     session = Session.objects.get(uid=played.sessions[0])
-    said = SessionEvent.objects.filter(session=session, content__contains=case.needle).latest("pk")
-    return suspect_message(session, said, "a message")
+    event = SessionEvent.objects.filter(session=session, content__contains=case.needle).latest("pk")
+    return suspect_message(session, event, "a message")
 
 
 def _rows(outcome: Outcome, of: str = "") -> Any:

@@ -46,22 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     begun = time.monotonic()
     played = week(PEOPLE // options.share, TURNS // options.share, BEGINS, options.seed)
-    said = Counter(turn.kind for turn in played.turns)
-    print(f"{len(played.turns)} turns: " + ", ".join(f"{count} {kind}" for kind, count in said.most_common()))
+    counts_by_kind = Counter(turn.kind for turn in played.turns)
+    print(f"{len(played.turns)} turns: " + ", ".join(f"{count} {kind}" for kind, count in counts_by_kind.most_common()))
     with model() as fake:
         reads = Model(played, options.errs)
         fake.otherwise, fake.reader = reads.answer, reads.read
         merged: list[tuple[str, str]] = []
         with _noted(merged):
             workspaces = play(played)
-    counts, shown = judge(played, workspaces, merged)
+    counts, lines = judge(played, workspaces, merged)
     print(f"errors of the model: {reads.lies} of the first reading\n")
     print(f"| | played | a week of 7,000 turns (× {options.share}) |\n|---|--:|--:|")
     for name, count in counts.items():
         print(f"| {name} | {count} | {count * options.share} |")
     print(f"\n{time.monotonic() - begun:.0f} s, {time.process_time():.0f} s of them this process's")
     if options.show:
-        print("\n".join(shown))
+        print("\n".join(lines))
 
 
 class _noted:
@@ -72,10 +72,10 @@ class _noted:
 
     def __enter__(self) -> None:
         def best(one: Any, candidates: Any) -> Any:
-            found = self._best(one, candidates)
-            if found[0] is not None and found[1] is Likeness.ALIKE and one.draft.type == "fact":
-                self._merged.append((found[0].content, one.draft.content))
-            return found
+            candidate = self._best(one, candidates)
+            if candidate[0] is not None and candidate[1] is Likeness.ALIKE and one.draft.type == "fact":
+                self._merged.append((candidate[0].content, one.draft.content))
+            return candidate
 
         write.best_candidate = best
 
@@ -130,42 +130,42 @@ def judge(
     """What an operator would have been asked, and what happened without one; of it right and wrong."""
     ours = {"workspace__in": list(workspaces.values())}
     counts: Counter[str] = Counter()
-    shown: list[str] = []
-    asked = Batch.objects.filter(**ours).exclude(held_because=[])
+    lines: list[str] = []
+    held_batches = Batch.objects.filter(**ours).exclude(held_because=[])
     open_now = {question.batch for question in open_questions([workspace.pk for workspace in workspaces.values()])}
-    counts["questions asked"] = asked.count()
+    counts["questions asked"] = held_batches.count()
     counts["… that wait at the end"] = len(open_now)
-    for row in _rows(asked):
+    for row in _rows(held_batches):
         old, new = _specs(played, row)
         is_yes = old is not None and played.is_over(old, row.batch.created_at)
         counts["rows of them"] += 1
         counts["… that a person says yes to"] += is_yes
         why = ",".join(str(reason.get("code", reason)) for reason in row.batch.held_because)
-        shown.append(f"asked ({why}): {_old(row)} → {_words(row)}{' YES' if is_yes else ''}")
-    done = Batch.objects.filter(**ours, state=BatchState.APPLIED)
-    for row in _rows(done, BatchVerb.SUPERSEDE):
+        lines.append(f"asked ({why}): {_old(row)} → {_words(row)}{' YES' if is_yes else ''}")
+    applied_batches = Batch.objects.filter(**ours, state=BatchState.APPLIED)
+    for row in _rows(applied_batches, BatchVerb.SUPERSEDE):
         old, _new = _specs(played, row)
         right = old is not None and played.is_over(old, row.batch.created_at)
         counts["replaced at once"] += 1
         counts["… wrongly"] += not right
-        shown += [] if right else [f"wrongly replaced: {_old(row)} → {_words(row)}"]
-    for one, other in [*merged, *_merged_in_batches(done)]:
+        lines += [] if right else [f"wrongly replaced: {_old(row)} → {_words(row)}"]
+    for one, other in [*merged, *_merged_in_batches(applied_batches)]:
         right = played.facts.get(one) is not None and played.facts.get(one) == played.facts.get(other)
         counts["made one"] += 1
         counts["… that differ"] += not right
-        shown += [] if right else [f"wrongly one: {one} = {other}"]
+        lines += [] if right else [f"wrongly one: {one} = {other}"]
     live = Entry.objects.live().filter(**ours, type="fact").select_related("scope")
-    _count_left(played, live, asked, counts, shown)
+    _count_left(played, live, held_batches, counts, lines)
     counts["facts in use"] = live.count()
     names = (
         "questions asked", "… that wait at the end", "rows of them", "… that a person says yes to", "replaced at once",
         "… wrongly", "made one", "… that differ", "near-repetitions that stay two", "contradictions that stay, unasked",
         "facts in use",
     )  # fmt: skip
-    return {name: counts[name] for name in names}, shown
+    return {name: counts[name] for name in names}, lines
 
 
-def _count_left(played: Week, live: Any, asked: Any, counts: Counter[str], shown: list[str]) -> None:
+def _count_left(played: Week, live: Any, held_batches: Any, counts: Counter[str], lines: list[str]) -> None:
     """What is left beside each other: the same said twice, and what speaks against the other and nobody is asked of."""
     by_scope: dict[int, list[tuple[Entry, Spec]]] = {}
     for fact in live:
@@ -176,14 +176,14 @@ def _count_left(played: Week, live: Any, asked: Any, counts: Counter[str], shown
             same = ours_ == theirs
             counts["near-repetitions that stay two"] += same
             counts["contradictions that stay, unasked"] += ours_.speaks_against(theirs) and not _is_asked(
-                asked, one, other
+                held_batches, one, other
             )
             if same:
-                shown.append(f"stay two: {one.content} | {other.content}")
+                lines.append(f"stay two: {one.content} | {other.content}")
 
 
-def _rows(chosen: Any, verb: str = "") -> Iterator[BatchChange]:
-    rows = BatchChange.objects.filter(batch__in=chosen).select_related("batch", "entry")
+def _rows(batches: Any, verb: str = "") -> Iterator[BatchChange]:
+    rows = BatchChange.objects.filter(batch__in=batches).select_related("batch", "entry")
     rows = rows.filter(verb=verb, state=ChangeState.APPLIED) if verb else rows.exclude(entry=None)
     return iter(rows.order_by("batch_id", "position"))
 
@@ -204,8 +204,8 @@ def _successor(row: BatchChange) -> Entry | None:
         return None
     if step.into.entry:
         return Entry.objects.filter(pk=step.into.entry).first()
-    made = BatchChange.objects.filter(batch=row.batch_id, position=step.into.position or 0).first()
-    return made.entry if made else None
+    change = BatchChange.objects.filter(batch=row.batch_id, position=step.into.position or 0).first()
+    return change.entry if change else None
 
 
 def _specs(played: Week, row: BatchChange) -> tuple[Spec | None, Spec | None]:
@@ -214,12 +214,12 @@ def _specs(played: Week, row: BatchChange) -> tuple[Spec | None, Spec | None]:
     return old, played.facts.get(new.content) if new else None
 
 
-def _merged_in_batches(done: Any) -> Iterator[tuple[str, str]]:
-    for batch in done:
+def _merged_in_batches(batches: Any) -> Iterator[tuple[str, str]]:
+    for batch in batches:
         for row in _rows([batch], BatchVerb.MERGE):
             if row.entry is not None and (into := _successor(row)) is not None:
                 yield row.entry.content, into.content
 
 
-def _is_asked(asked: Any, one: Entry, other: Entry) -> bool:
-    return BatchChange.objects.filter(batch__in=asked, entry__in=[one.pk, other.pk]).exists()
+def _is_asked(held_batches: Any, one: Entry, other: Entry) -> bool:
+    return BatchChange.objects.filter(batch__in=held_batches, entry__in=[one.pk, other.pk]).exists()

@@ -90,9 +90,9 @@ def listen() -> None:
     """Print every answer, before it is judged."""
     judge = parsing.parse
 
-    def heard(reply: str, *rest: Any, **named: Any) -> Any:
+    def heard(reply: str, *rest: Any, **options: Any) -> Any:
         try:
-            value = judge(reply, *rest, **named)
+            value = judge(reply, *rest, **options)
         except AnswerInvalid as problem:
             print(f"  refused ({problem}): {reply[:300]!r}", flush=True)
             raise
@@ -166,14 +166,14 @@ def shortening() -> None:
     outcomes: Counter[str] = Counter()
     for user, assistant in LONG:
         scope = scope_of("long")
-        stored = turn_text(user, assistant)
+        content = turn_text(user, assistant)
         draft = Draft(
-            scope=scope, type="chat_turn", content=stored, source="conversation_capture", at=NOW,
+            scope=scope, type="chat_turn", content=content, source="conversation_capture", at=NOW,
             slots={"sender_id": "u"},
         )  # fmt: skip
         entry = entries.remember(draft, now=NOW, actor="bench").entry
-        changed = shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
-        outcomes["replaced" if changed else "left as it was"] += 1
+        replaced_count = shorten(scope.workspace, [entry.pk], user, assistant, entry.content, now=NOW)
+        outcomes["replaced" if replaced_count else "left as it was"] += 1
         entry.refresh_from_db()
-        print(f"  {'now' if changed else 'still'}: {entry.content[:200]}")
+        print(f"  {'now' if replaced_count else 'still'}: {entry.content[:200]}")
     print(dict(outcomes))

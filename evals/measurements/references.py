@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def cases() -> list[tuple[str, list[str], list[str], str]]:
     """The kind, the memories, the messages before, and the question of each case."""
     lines = [line.split("|") for line in CASES.read_text("utf-8").splitlines() if line and line[0] != "#"]
-    return [(kind.strip(), _parts(memories), _parts(before), asked.strip()) for kind, memories, before, asked in lines]
+    return [(kind.strip(), _parts(memories), _parts(before), words.strip()) for kind, memories, before, words in lines]
 
 
 def _parts(cell: str) -> list[str]:
@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> None:
     workspace, now = Workspace.objects.create(name="references"), timezone.now()
     first: Counter[str] = Counter()
     total: Counter[str] = Counter()
-    for number, (kind, memories, before, asked) in enumerate(cases()):
+    for number, (kind, memories, before, question) in enumerate(cases()):
         scope = Scope.objects.begin(workspace.pk, f"case:{number}", ScopeKind.USER)
         for content in memories:
             draft = Draft(scope=scope, content=content, type=EntryType.USER_EXPLICIT, source=Source.TOOL, at=now)
@@ -55,13 +55,13 @@ def main(options: argparse.Namespace) -> None:
             scope.nicknames = {}
         more: dict[str, Any] = {"recent": messages(before)} if before and not options.without else {}
         places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-        query = Query(workspace_id=workspace.pk, places=places, message=asked, limit=8, **more)
+        query = Query(workspace_id=workspace.pk, places=places, message=question, limit=8, **more)
         result = recall(query, now=now, embed_seconds=10, recorded=False)
         best = [item.entry.content for item in result.served]
         total[kind] += 1
         first[kind] += best[:1] == memories[:1]
         if best[:1] != memories[:1]:
-            print(f"  {asked}  ->  {best[0] if best else '-'}")
+            print(f"  {question}  ->  {best[0] if best else '-'}")
     for kind in total:
         print(f"{kind}: {first[kind]} of {total[kind]} right memories first")
 

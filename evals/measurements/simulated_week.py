@@ -153,13 +153,13 @@ class Week:
 
     def is_over(self, spec: Spec, at: datetime) -> bool:
         """Whether somebody had said of themselves by then that they have another of what one has one of."""
-        known = [value for since, value in self.history[spec.who, spec.thing.name] if since <= at]
-        return spec.thing.is_single and bool(known) and known[-1] != spec.value
+        values = [value for since, value in self.history[spec.who, spec.thing.name] if since <= at]
+        return spec.thing.is_single and bool(values) and values[-1] != spec.value
 
 
 def week(people: int, turns_a_day: int, begins: datetime, seed: int = 11) -> Week:
     """Seven days of these people, half of each language; a third of the turns is said in a group."""
-    pick, made = random.Random(seed), Week()
+    pick, story = random.Random(seed), Week()
     half = max(people // 2, 1)
     speakers = [(language, f"{NAMES[language][n % 8]}{'' if n < 8 else n}") for language in NAMES for n in range(half)]
     kinds, shares = list(MIX), list(MIX.values())
@@ -167,25 +167,25 @@ def week(people: int, turns_a_day: int, begins: datetime, seed: int = 11) -> Wee
         for thing in THINGS[language]:
             for value in thing.values:
                 for wording in thing.facts:
-                    made.facts[wording.format(who=who, v=value)] = Spec(who, thing, value)
+                    story.facts[wording.format(who=who, v=value)] = Spec(who, thing, value)
     for day in range(7):
         moments = sorted(pick.uniform(8 * 3600, 22 * 3600) for _ in range(turns_a_day))
         for seconds in moments:
             language, who = pick.choice(speakers)
             others = [name for other, name in speakers if other == language and name != who]
             at = begins + timedelta(days=day, seconds=seconds)
-            made.turns.append(_turn(made, pick, pick.choices(kinds, shares)[0], language, who, others, at))
-    return made
+            story.turns.append(_turn(story, pick, pick.choices(kinds, shares)[0], language, who, others, at))
+    return story
 
 
 def _turn(
-    made: Week, pick: random.Random, kind: str, language: str, who: str, others: Sequence[str], at: datetime
+    story: Week, pick: random.Random, kind: str, language: str, who: str, others: Sequence[str], at: datetime
 ) -> Turn:
     in_group = pick.random() < 0.33
     turn = Turn(at, who, language, in_group, kind, "", _ANSWER[language])
-    known = [thing for thing in THINGS[language] if made.holds[who, thing.name]]
-    single = [thing for thing in known if thing.is_single]
-    if kind in ("again", "change", "contradiction") and not (known if kind == "again" else single):
+    topics = [thing for thing in THINGS[language] if story.holds[who, thing.name]]
+    single = [thing for thing in topics if thing.is_single]
+    if kind in ("again", "change", "contradiction") and not (topics if kind == "again" else single):
         kind = turn.kind = "new"
     if kind in ("talk", "question"):
         turn.user = pick.choice((_TALK if kind == "talk" else _QUESTIONS)[language])
@@ -200,19 +200,19 @@ def _turn(
             turn.assistant = _TOOLS[language].format(fact=fact)
         else:
             turn.user = _OF_ANOTHER[language].format(fact=fact)
-            made.said[turn.user].append(spec)
+            story.said[turn.user].append(spec)
     else:
-        _of_oneself(made, pick, turn, known, single)
+        _of_oneself(story, pick, turn, topics, single)
     return turn
 
 
-def _of_oneself(made: Week, pick: random.Random, turn: Turn, known: Sequence[Thing], single: Sequence[Thing]) -> None:
+def _of_oneself(story: Week, pick: random.Random, turn: Turn, topics: Sequence[Thing], single: Sequence[Thing]) -> None:
     """Something new, again, otherwise or changed."""
     things = THINGS[turn.language]
     thing = pick.choice(
-        known if turn.kind == "again" else single if turn.kind in ("change", "contradiction") else things
+        topics if turn.kind == "again" else single if turn.kind in ("change", "contradiction") else things
     )
-    values = made.holds[turn.who, thing.name]
+    values = story.holds[turn.who, thing.name]
     if turn.kind in ("new", "mistake") and thing.is_single and values:
         turn.kind = "again"
     old = next(iter(values), "")
@@ -226,8 +226,8 @@ def _of_oneself(made: Week, pick: random.Random, turn: Turn, known: Sequence[Thi
     if thing.is_single and old and value != old:
         del values[old]
     values.setdefault(value, turn.at)
-    made.history[turn.who, thing.name].append((turn.at, value))
-    made.said[turn.user].append(spec)
+    story.history[turn.who, thing.name].append((turn.at, value))
+    story.said[turn.user].append(spec)
 
 
 @dataclass
@@ -246,18 +246,18 @@ class Model:
         for words, spec in self.made.facts.items():
             self._by_words[_bare(words)].append(spec)
 
-    def answer(self, asked: Asked) -> Any:
-        data = asked.data
+    def answer(self, request: Asked) -> Any:
+        data = request.data
         if "messages" in data:
             return {"facts": list(self._facts(data)), "summary": "They talked."}
         if "profile" in data:
             lines = [line["id"] for line in data["profile"]]
             new = [fact for fact in data["facts"] if fact["content"] in self.made.facts][:6]
-            told = {line["content"] for line in data["profile"]}
+            profile_lines = {line["content"] for line in data["profile"]}
             write = [
                 {"ids": [fact["id"]], "content": fact["content"], "category": self._of(fact["content"]).thing.category}
                 for fact in new
-                if fact["content"] not in told
+                if fact["content"] not in profile_lines
             ]
             return {"keep": lines, "write": write, "drop": []}
         return self._merges(data["facts"]) if "facts" in data else {"facts": []}  # nothing of days
@@ -266,7 +266,7 @@ class Model:
         return self.made.facts[content]
 
     def _facts(self, data: Any) -> Iterator[dict[str, Any]]:
-        known = {fact["id"]: self.made.facts.get(fact["content"]) for fact in data.get("known_facts", [])}
+        known_specs = {fact["id"]: self.made.facts.get(fact["content"]) for fact in data.get("known_facts", [])}
         for message in data["messages"]:
             speaker = str(message["speaker"] or "")
             specs = self.made.said.get(message["content"], [])
@@ -277,7 +277,7 @@ class Model:
             if errs:
                 self.lies += 1
                 spec = Spec(spec.who, spec.thing, self.pick.choice(spec.thing.values))
-            replaced = [pk for pk, other in known.items() if other and spec.speaks_against(other)]
+            replaced = [pk for pk, other in known_specs.items() if other and spec.speaks_against(other)]
             yield {
                 "content": self.pick.choice(spec.thing.facts).format(who=spec.who, v=spec.value),
                 "subject": "speaker" if spec.who == speaker else spec.who,
@@ -303,7 +303,7 @@ class Model:
             merge.append({"ids": [alone[0]["id"], alone[1]["id"]], "content": alone[0]["content"]})
         return {"keep": [], "merge": merge, "drop": []}
 
-    def read(self, asked: Asked) -> Any:
+    def read(self, request: Asked) -> Any:
         """The second reading: what a statement says, against the words it rests on."""
         return {
             "verdicts": [
@@ -311,19 +311,19 @@ class Model:
                     "id": claim["id"],
                     "verdict": self._verdict(claim["statement"], [one["text"] for one in claim["quotes"]]),
                 }
-                for claim in asked.data["claims"]
+                for claim in request.data["claims"]
             ]
         }
 
     def _verdict(self, statement: str, quotes: Sequence[str]) -> str:
         if (spec := self.made.facts.get(statement)) is None:
             return "not_stated"
-        said = [other for words in quotes for other in self._by_words.get(_bare(words), [])]
-        if spec in said:
+        specs = [other for words in quotes for other in self._by_words.get(_bare(words), [])]
+        if spec in specs:
             return "entailed"
         if self.pick.random() < self.errs:
             return "entailed"
-        return "contradicted" if any(spec.speaks_against(other) for other in said) else "not_stated"
+        return "contradicted" if any(spec.speaks_against(other) for other in specs) else "not_stated"
 
 
 def _bare(words: str) -> str:

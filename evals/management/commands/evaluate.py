@@ -134,9 +134,9 @@ class Command(BaseCommand):
 
     def _set_with_echoes(self, data: dataset.Dataset, strange: list[dataset.Question], **options: Any) -> None:
         """The set as it is, and as if all that is asked here had been asked before."""
-        added: dict[str, Any] = {"reply": options["echo"], "times": options["asked"] or 1}
-        echoed = echoes.with_echoes(data, [*data.questions, *strange], **added)
-        variants = {"": data, f" (echo {added['reply']} {added['times']})": echoed}
+        echo_options: dict[str, Any] = {"reply": options["echo"], "times": options["asked"] or 1}
+        echoed = echoes.with_echoes(data, [*data.questions, *strange], **echo_options)
+        variants = {"": data, f" (echo {echo_options['reply']} {echo_options['times']})": echoed}
         answers, elsewhere = [], []
         for variant, variant_data in variants.items():
             with self._ingested(variant_data, variant, **options) as (workspace, memories):
@@ -144,7 +144,7 @@ class Command(BaseCommand):
                 elsewhere.append(ask_all(strange, workspace, memories))
                 marked = echoes.count_marked(workspace, memories)
         report = comparison.compare(answers[0], answers[1], data.name, elsewhere=(elsewhere[0], elsewhere[1]))
-        report |= {"unasked": unasked(data), "echoes": echoes.describe(data, echoed, **added, marked=marked)}
+        report |= {"unasked": unasked(data), "echoes": echoes.describe(data, echoed, **echo_options, marked=marked)}
         self.stdout.write(json.dumps(report) if options["json"] else echoes.format_echoes(report))
         _refuse_degraded(report)
 
@@ -173,7 +173,7 @@ class Command(BaseCommand):
         report: dict[str, dict[str, float]] = {}
         for step, answers in steps:
             report_of_step = figures(answers, name)
-            means = {cut: report_of_step["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")}
+            means = {figure: report_of_step["mean_of_categories"][figure] for figure in ("recall@5", "recall@10")}
             means |= report_of_step["group_of_categories"]
             if not report and not as_json:
                 self.stdout.write(f"{name}: mean of categories\n{format_heading(means)}")

@@ -101,8 +101,8 @@ _vectors: dict[tuple[bool, str], Array] = {}
 
 def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
     """Vectors by text, each embedded once."""
-    wanted = list(dict.fromkeys(texts))
-    new = [item for item in wanted if (is_question, item) not in _vectors]
+    unique_texts = list(dict.fromkeys(texts))
+    new = [item for item in unique_texts if (is_question, item) not in _vectors]
     for row in new:
         if is_question:
             embedded = embeddings.embed_query(row, seconds=EMBED_SECONDS)
@@ -111,4 +111,4 @@ def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
         if embedded is None:
             raise CommandError("The embedder gave no answer in time.")
         _vectors[is_question, row] = np.array(embedded.vectors[0], np.float32)
-    return {item: _vectors[is_question, item] for item in wanted}
+    return {item: _vectors[is_question, item] for item in unique_texts}
