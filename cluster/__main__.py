@@ -21,14 +21,14 @@ def main(arguments: list[str]) -> int:
         each.add_argument("--lease", type=int, default=9, help="seconds a primary that is gone is waited for")
     words.add_parser("down", help="end everything, and remove the hosts and their data")
     words.add_parser("status", help="what runs, and who is the primary")
-    tried = words.add_parser("test", help="try faults under load, and judge what clients saw")
-    tried.add_argument("--faults", type=int, default=30)
-    tried.add_argument("--seed", type=int, default=1)
-    tried.add_argument("--minutes", type=float, default=120, help="no round begins after so many")
-    tried.add_argument("--pause", type=float, default=0.25, help="seconds between two steps of a client, about")
-    tried.add_argument("--out", type=Path, help="a folder for histories and report, gone on with where it is there")
-    tried.add_argument("--only", action="append", default=[], help="a fault by name, such as 'kill primary'; again")
-    tried.add_argument("--singles", action="store_true", help="never two faults at once")
+    trials = words.add_parser("test", help="try faults under load, and judge what clients saw")
+    trials.add_argument("--faults", type=int, default=30)
+    trials.add_argument("--seed", type=int, default=1)
+    trials.add_argument("--minutes", type=float, default=120, help="no round begins after so many")
+    trials.add_argument("--pause", type=float, default=0.25, help="seconds between two steps of a client, about")
+    trials.add_argument("--out", type=Path, help="a folder for histories and report, gone on with where it is there")
+    trials.add_argument("--only", action="append", default=[], help="a fault by name, such as 'kill primary'; again")
+    trials.add_argument("--singles", action="store_true", help="never two faults at once")
     load = words.add_parser("load", help="(on the load host) clients of one round")
     load.add_argument("first", type=int)
     load.add_argument("folder", type=Path)
@@ -44,13 +44,13 @@ def main(arguments: list[str]) -> int:
     fast.add_argument("--server-share", type=float, default=0.15, help="of a processor, for each PostgreSQL")
     fast.add_argument("--rounds", type=int, default=5, help="of each number; the median is taken")
     fast.add_argument("--out", type=Path, help="a new folder for the report")
-    asked = words.add_parser("ask", help="(on the load host) calls a second")
-    asked.add_argument("call", choices=throughput.CALLS)
-    asked.add_argument("addresses")
-    asked.add_argument("seconds", type=float)
-    judged = words.add_parser("check", help="judge a history by what was stored at the end")
-    judged.add_argument("history", type=Path)
-    judged.add_argument("stored", type=Path)
+    rate = words.add_parser("ask", help="(on the load host) calls a second")
+    rate.add_argument("call", choices=throughput.CALLS)
+    rate.add_argument("addresses")
+    rate.add_argument("seconds", type=float)
+    verdict = words.add_parser("check", help="judge a history by what was stored at the end")
+    verdict.add_argument("history", type=Path)
+    verdict.add_argument("stored", type=Path)
     options = parser.parse_args(arguments)
     try:
         return WORDS[options.word or "up"](options)
@@ -107,11 +107,11 @@ def test(options: argparse.Namespace) -> int:
     plan = trial.Plan(
         options.faults, options.seed, options.minutes, options.pause, tuple(options.only), options.singles
     )
-    done = trial.run(folder, plan)
+    rounds = trial.run(folder, plan)
     report = trial.judge_all(folder)
     print((folder / "report.md").read_text())
     print(summary(report), f"Histories and report: {folder}", sep="\n")
-    return 0 if report.is_clean and not any(one.findings for one in done) else 1
+    return 0 if report.is_clean and not any(one.findings for one in rounds) else 1
 
 
 def load(options: argparse.Namespace) -> int:

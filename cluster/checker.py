@@ -119,15 +119,15 @@ class Life:
                 live.add(write.what not in REMOVING)
         return Allowed(exists, frozenset(marks), frozenset(live))
 
-    def undone_at(self, shown: Shown, since: float) -> float | None:
+    def undone_at(self, view: Shown, since: float) -> float | None:
         """When what is shown was taken back, by a deletion, a batch or an undo that was acknowledged before `since`."""
         over = [write for write in self.writes if write.outcome is Outcome.ACKNOWLEDGED and write.end <= since]
         last_of_life = next((write for write in reversed(over) if write.what in REMOVING | RETURNING), None)
-        if last_of_life and shown.is_live == (last_of_life.what in REMOVING):
+        if last_of_life and view.is_live == (last_of_life.what in REMOVING):
             return last_of_life.end
         last_of_words = next((write for write in reversed(over) if write.what in WORDING), None)
-        if last_of_words and last_of_words.what is What.REVERT and shown.mark != last_of_words.mark:
-            return last_of_words.end if any(write.mark == shown.mark for write in over) else None
+        if last_of_words and last_of_words.what is What.REVERT and view.mark != last_of_words.mark:
+            return last_of_words.end if any(write.mark == view.mark for write in over) else None
         return None
 
 
@@ -185,9 +185,9 @@ class Ledger:
         ]
 
 
-def check(calls: Iterable[Call], stored: Iterable[Stored]) -> Report:
+def check(calls: Iterable[Call], rows: Iterable[Stored]) -> Report:
     """Everything that is wrong, and how many calls were answered how."""
-    ledger, there = Ledger.of(calls), list(stored)
+    ledger, there = Ledger.of(calls), list(rows)
     findings = [
         finding for judge in (judge_walls, judge_turns, judge_entries, judge_reads) for finding in judge(ledger, there)
     ]
@@ -204,15 +204,15 @@ Judge = Callable[[Ledger, list[Stored]], Iterator[Finding]]
 def judge_walls(ledger: Ledger, there: list[Stored]) -> Iterator[Finding]:
     """Nobody is shown, and no workspace holds, what was written to another workspace, or by nobody."""
     for call in ledger.reads:
-        for shown in call.shows:
-            author = ledger.author.get(shown.mark)
+        for view in call.shows:
+            author = ledger.author.get(view.mark)
             if author is None or author.outcome is Outcome.REFUSED:
-                yield Finding(Kind.UNASKED, (call.id,), f"{call.id} is shown {shown.mark}, which nobody has written")
+                yield Finding(Kind.UNASKED, (call.id,), f"{call.id} is shown {view.mark}, which nobody has written")
             elif author.workspace != call.workspace:
-                says = f"{call.id} of {call.workspace} is shown {shown.mark}, written to {author.workspace}"
+                says = f"{call.id} of {call.workspace} is shown {view.mark}, written to {author.workspace}"
                 yield Finding(Kind.CROSSED, (*author.calls, call.id), says)
             elif author.peer != call.peer:
-                says = f"{call.id} about {call.peer} is shown {shown.mark}, written about {author.peer}"
+                says = f"{call.id} about {call.peer} is shown {view.mark}, written about {author.peer}"
                 yield Finding(Kind.CROSSED, (*author.calls, call.id), says)
     for row in there:
         author = ledger.author.get(row.mark)
@@ -226,17 +226,14 @@ def judge_walls(ledger: Ledger, there: list[Stored]) -> Iterator[Finding]:
 
 def judge_turns(ledger: Ledger, there: list[Stored]) -> Iterator[Finding]:
     """A turn that was acknowledged is there once, as a message and as a memory; another once or not at all."""
-    found = Counter((row.place, row.mark) for row in there)
+    counts = Counter((row.place, row.mark) for row in there)
     read = {
-        shown.mark: call.id
-        for call in ledger.reads
-        if WITHOUT_DATABASE.isdisjoint(call.degraded)
-        for shown in call.shows
+        view.mark: call.id for call in ledger.reads if WITHOUT_DATABASE.isdisjoint(call.degraded) for view in call.shows
     }
     for turn in ledger.turns:
         how = "accepted without the database" if turn.is_deferred else "acknowledged"
         for place in (MESSAGE, MEMORY):
-            count = found[place, turn.mark]
+            count = counts[place, turn.mark]
             if count > 1:
                 yield Finding(Kind.TWICE, turn.calls, f"the turn {turn.mark} is there {count} times as a {place}")
             elif count == 0 and turn.outcome is Outcome.ACKNOWLEDGED:
@@ -256,53 +253,53 @@ def judge_entries(ledger: Ledger, there: list[Stored]) -> Iterator[Finding]:
     for target, life in ledger.lives.items():
         allowed = life.allowed(inf, inf)
         calls = tuple(call for write in life.writes for call in write.calls)
-        found = rows[target]
-        if not found and allowed.must_exist:
+        entry_rows = rows[target]
+        if not entry_rows and allowed.must_exist:
             yield Finding(Kind.LOST, calls, f"the entry {target} was acknowledged and is not there")
-        if len({row.uid for row in found}) > 1:
-            yield Finding(Kind.TWICE, calls, f"the entry {target} is there {len(found)} times")
+        if len({row.uid for row in entry_rows}) > 1:
+            yield Finding(Kind.TWICE, calls, f"the entry {target} is there {len(entry_rows)} times")
             continue
-        for row in found:
-            done = sum(write.outcome is not Outcome.REFUSED for write in life.writes)
-            if row.version > done:
-                says = f"the entry {target} is in version {row.version} after {done} changes"
+        for row in entry_rows:
+            change_count = sum(write.outcome is not Outcome.REFUSED for write in life.writes)
+            if row.version > change_count:
+                says = f"the entry {target} is in version {row.version} after {change_count} changes"
                 yield Finding(Kind.TWICE, calls, says)
             if row.mark not in allowed.marks or row.is_live not in allowed.live:
-                shown = Shown(row.mark, row.is_live)
-                kind = Kind.LOST if life.undone_at(shown, inf) is None else Kind.CAME_BACK
-                yield Finding(kind, calls, f"the entry {target} {_wrong(shown, allowed)}")
+                view = Shown(row.mark, row.is_live)
+                kind = Kind.LOST if life.undone_at(view, inf) is None else Kind.CAME_BACK
+                yield Finding(kind, calls, f"the entry {target} {_wrong(view, allowed)}")
 
 
 def judge_reads(ledger: Ledger, there: list[Stored]) -> Iterator[Finding]:
     """Who wrote, and was answered, reads it; what was seen to be taken back is not seen again."""
-    seen: dict[str, list[tuple[float, Shown | None]]] = defaultdict(list)  # by target, with when the read began
+    views: dict[str, list[tuple[float, Shown | None]]] = defaultdict(list)  # by target, with when the read began
     for call in ledger.reads:
         if not WITHOUT_DATABASE.isdisjoint(call.degraded):
             continue
         yield from _missing(ledger, call)
-        for target, shown in _entries_shown(ledger, call):
+        for target, view in _entries_shown(ledger, call):
             life = ledger.lives[target]
             allowed = life.allowed(call.start, call.end)
-            if shown and (shown.mark not in allowed.marks or shown.is_live not in allowed.live):
-                undone = life.undone_at(shown, call.start)
+            if view and (view.mark not in allowed.marks or view.is_live not in allowed.live):
+                undone = life.undone_at(view, call.start)
                 is_back = undone is not None and any(
-                    undone <= moment and other != shown for moment, other in seen[target]
+                    undone <= moment and other != view for moment, other in views[target]
                 )
                 calls = (*(id_ for write in life.writes if write.start < call.end for id_ in write.calls), call.id)
-                says = f"{call.id}: the entry {target} {_wrong(shown, allowed)}"
+                says = f"{call.id}: the entry {target} {_wrong(view, allowed)}"
                 yield Finding(Kind.CAME_BACK if is_back else Kind.STALE, calls, says)
-            seen[target].append((call.start, shown))
+            views[target].append((call.start, view))
 
 
 def _entries_shown(ledger: Ledger, call: Call) -> list[tuple[str, Shown | None]]:
     """The client's own entries a read shows, and the one it asked for where that is not shown."""
     if call.what is What.READ:
         return [(call.target, call.shows[0] if call.shows else None)]
-    authors = ((ledger.author.get(shown.mark), shown) for shown in call.shows)
-    shown: list[tuple[str, Shown | None]] = [
-        (author.target, shown) for author, shown in authors if author and author.target and author.client == call.client
+    authors = ((ledger.author.get(view.mark), view) for view in call.shows)
+    views: list[tuple[str, Shown | None]] = [
+        (author.target, view) for author, view in authors if author and author.target and author.client == call.client
     ]
-    return shown if call.target in dict(shown) or not call.target else [*shown, (call.target, None)]
+    return views if call.target in dict(views) or not call.target else [*views, (call.target, None)]
 
 
 def _missing(ledger: Ledger, call: Call) -> Iterator[Finding]:
@@ -321,17 +318,17 @@ def _missing(ledger: Ledger, call: Call) -> Iterator[Finding]:
     else:
         writes = [author]
         is_due = author.outcome is Outcome.ACKNOWLEDGED and not author.is_deferred and author.end <= call.start
-    if is_due and (call.what is What.READ or call.mark not in {shown.mark for shown in call.shows}):
+    if is_due and (call.what is What.READ or call.mark not in {view.mark for view in call.shows}):
         before = [write for write in writes if write.end <= call.start]
         what, ago = call.target or call.mark, call.start - max(write.end for write in before)
         calls = (*(id_ for write in before for id_ in write.calls), call.id)
         yield Finding(Kind.STALE, calls, f"{call.id} does not show {what}, acknowledged {ago:.2f} s before")
 
 
-def _wrong(shown: Shown, allowed: Allowed) -> str:
-    is_, may = ("in use" if shown.is_live else "out of use"), " or ".join(sorted(allowed.marks)) or "nothing"
+def _wrong(view: Shown, allowed: Allowed) -> str:
+    is_, may = ("in use" if view.is_live else "out of use"), " or ".join(sorted(allowed.marks)) or "nothing"
     lives = " or ".join("in use" if live else "out of use" for live in sorted(allowed.live))
-    return f"is {shown.mark}, {is_}; it may be {may}, {lives}"
+    return f"is {view.mark}, {is_}; it may be {may}, {lives}"
 
 
 def longest_silence(

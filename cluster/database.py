@@ -199,7 +199,7 @@ def _patroni() -> tuple[str, ...]:
 
 def configure(host: Host, modes: Modes) -> None:
     """Write the files its parts read."""
-    given = {
+    values = {
         "name": host.name,
         "address": host.address,
         "network": NETWORK,
@@ -222,10 +222,10 @@ def configure(host: Host, modes: Modes) -> None:
         "direct": "\n".join(f"  server {h.name} {h.address}:{SERVER} check port {ASKED}" for h in DATABASES),
     }
     texts = {
-        "patroni.yml": _PATRONI.format(**given, mode=modes.synchronous),
-        "haproxy.cfg": _HAPROXY.format(**given),
-        "pgbouncer.ini": _PGBOUNCER.format(**given, mode=modes.pool),
-        "anew.py": _ANEW.format(**given),
+        "patroni.yml": _PATRONI.format(**values, mode=modes.synchronous),
+        "haproxy.cfg": _HAPROXY.format(**values),
+        "pgbouncer.ini": _PGBOUNCER.format(**values, mode=modes.pool),
+        "anew.py": _ANEW.format(**values),
         "users.txt": "".join(f'"{user}" "{password()}"\n' for user in ("postgres", *_USERS)),
     }
     for name, text in texts.items():

@@ -137,7 +137,7 @@ def calls_of(path: Path) -> list[Call]:
                 **row,
                 "what": What(row["what"]),
                 "degraded": tuple(row.get("degraded", ())),
-                "shows": tuple(Shown(**shown) for shown in row.get("shows", ())),
+                "shows": tuple(Shown(**view) for view in row.get("shows", ())),
             }
         )
         for row in _rows(path)

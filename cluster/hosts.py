@@ -101,13 +101,13 @@ class Part:
 
     def send(self, number: signal.Signals) -> int:
         """Signal all its processes, again until no new one has come; how many there were."""
-        sent: set[int] = set()
-        while new := set(self.pids()) - sent:
+        pids: set[int] = set()
+        while new := set(self.pids()) - pids:
             for pid in new:
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
-            sent |= new
-        return len(sent)
+            pids |= new
+        return len(pids)
 
     def end(self, patience: float = 5.0) -> None:
         """Ask it to end, and kill it where it does not."""
@@ -156,10 +156,10 @@ def until(question: Callable[[], object], seconds: float, what: str = "it") -> N
 
 def run(*words: str, quiet: bool = False) -> str:
     """The output of a command; a failure is an error with its last words, unless `quiet`."""
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode and not quiet:
-        raise RuntimeError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
+    process = subprocess.run(words, capture_output=True, text=True)
+    if process.returncode and not quiet:
+        raise RuntimeError(f"{' '.join(words)}: {(process.stderr or process.stdout).strip()}")
+    return process.stdout
 
 
 def account() -> pwd.struct_passwd:

@@ -82,7 +82,7 @@ def _may_run(python: Path) -> bool:
 
 def _run(*words: str, hint: str) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+    process = subprocess.run(words, env=environment, capture_output=True, text=True)
+    if process.returncode:
+        last = (process.stderr or process.stdout).strip().splitlines()[-1:]
         raise Missing(f"`{' '.join(words)}` failed ({hint}): {''.join(last)}")

@@ -78,10 +78,10 @@ def parts(host: Host) -> list[Part]:
     """What runs on a host of the product."""
     is_web = host in (*WEBS, SPARE)
     names = ("web",) if is_web else ("worker", "embedder")
-    given = environment_of(host)
+    environment = environment_of(host)
     command = (*_AGAIN, sys.executable, "manage.py", "up", "--only", ",".join(names))
     runs = (os.path.basename(os.path.realpath(sys.executable)),)
-    own = [Part(host, "up", command, given, as_root=True, runs=runs, code=code_of(host))]
+    own = [Part(host, "up", command, environment, as_root=True, runs=runs, code=code_of(host))]
     front = Part(host, "haproxy", ("haproxy", "-db", "-f", f"{host.folder}/haproxy.cfg"))
     return [*own, front] if host in WEBS else own
 
@@ -124,8 +124,8 @@ def start(code: Path = ROOT) -> None:
     path.write_text(keys.strip().splitlines()[-1])
     servers = "\n".join(f"  server {web.name} {web.address}:{WEB} check" for web in WEBS)
     for host in WEBS:
-        given = {"address": host.address, "front": FRONT, "watched": watched(), "servers": servers}
-        database.own(host.folder / "haproxy.cfg", _FRONT.format(**given))
+        values = {"address": host.address, "front": FRONT, "watched": watched(), "servers": servers}
+        database.own(host.folder / "haproxy.cfg", _FRONT.format(**values))
     for host in (*WEBS, *WORKERS):
         (host.folder / "code").write_text(str(code))
         for part in parts(host):
@@ -155,16 +155,16 @@ def keys() -> dict[str, str]:
 def _manage(code: Path, *words: str) -> str:
     """The output of a command of manage.py of this version."""
     inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=code,
         env={**inherited, **environment_of(None)},
         capture_output=True,
         text=True,
     )
-    if done.returncode:
-        raise RuntimeError(f"manage.py {words[0]}: {(done.stderr or done.stdout).strip()[-2000:]}")
-    return done.stdout
+    if process.returncode:
+        raise RuntimeError(f"manage.py {words[0]}: {(process.stderr or process.stdout).strip()[-2000:]}")
+    return process.stdout
 
 
 def logs() -> list[Path]:

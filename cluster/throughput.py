@@ -82,7 +82,7 @@ def _measured(
     parts: list[Part],
     share: float,
     rounds: int,
-    chosen: Callable[[int], list[Host]],
+    hosts_of: Callable[[int], list[Host]],
 ) -> Figures:
     """There and back over the counts, so many rounds of each call, with the share of a processor for each part."""
     result: Figures = {call: defaultdict(list) for call in (*CALLS, STALE)}
@@ -91,7 +91,7 @@ def _measured(
     for call in CALLS:
         for number in range(rounds):
             for count in counts[:: -1 if number % 2 else 1]:
-                rate, stale = _rate(chosen(count), call, SECONDS)
+                rate, stale = _rate(hosts_of(count), call, SECONDS)
                 result[call][count].append(round(rate, 1))
                 if call == "recall":
                     result[STALE][count].append(round(stale, 1))
@@ -115,10 +115,10 @@ def _rate(webs: list[Host], call: str, seconds: float) -> tuple[float, float]:
         ",".join(web.address for web in webs),
         str(seconds),
     ]
-    done = subprocess.run(["ip", "netns", "exec", hosts.LOAD.name, *words], cwd=hosts.ROOT, capture_output=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr.decode()[-500:])
-    rate, stale = map(float, done.stdout.split())
+    process = subprocess.run(["ip", "netns", "exec", hosts.LOAD.name, *words], cwd=hosts.ROOT, capture_output=True)
+    if process.returncode:
+        raise RuntimeError(process.stderr.decode()[-500:])
+    rate, stale = map(float, process.stdout.split())
     return rate, stale
 
 
@@ -127,25 +127,25 @@ def ask(call: str, addresses: list[str], seconds: float) -> tuple[float, float]:
     keys, counts, end = product.keys(), list[tuple[int, int]](), time.monotonic() + seconds
 
     def live(index: int) -> None:
-        api, done, stale = Api([(addresses[index % len(addresses)], product.WEB)], keys), 0, 0
+        api, hits, stale = Api([(addresses[index % len(addresses)], product.WEB)], keys), 0, 0
         workspace = product.WORKSPACES[index % len(product.WORKSPACES)]
         while time.monotonic() < end:
-            peer = f"t{index}-{done % PEOPLE}"
+            peer = f"t{index}-{hits % PEOPLE}"
             if call == "turns":
-                body = {"address": address(peer), "user": f"On day {done} I saw {index} herons.", "assistant": "Noted."}
+                body = {"address": address(peer), "user": f"On day {hits} I saw {index} herons.", "assistant": "Noted."}
             else:
                 body = {"address": address(peer), "message": "How many herons did I see?", "need": "off"}
             status, row, _wait = api.call(workspace, "POST", call, body)
-            done += status is not None and status < 300
+            hits += status is not None and status < 300
             stale += "stale" in row.get("degraded", ())
-        counts.append((done, stale))
+        counts.append((hits, stale))
 
     threads = [threading.Thread(target=live, args=(index,)) for index in range(ASKERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(done for done, _stale in counts) / seconds, sum(stale for _done, stale in counts) / seconds
+    return sum(hits for hits, _stale in counts) / seconds, sum(stale for _hits, stale in counts) / seconds
 
 
 def page_of(by_webs: Figures, by_replicas: Figures) -> str:
@@ -155,9 +155,9 @@ def page_of(by_webs: Figures, by_replicas: Figures) -> str:
         counts = sorted(figures["recall"])
         lines += [f"| calls a second | {' | '.join(f'{count} {what}' for count in counts)} |", "|---" * 4 + "|"]
         for call in CALLS:
-            seen = [figures[call][count] for count in counts]
-            first = statistics.median(seen[0]) or 1
-            cells = [f"{(m := statistics.median(s)):.1f} ({m / first:.2f} ×), {min(s)} to {max(s)}" for s in seen]
+            rates = [figures[call][count] for count in counts]
+            first = statistics.median(rates[0]) or 1
+            cells = [f"{(m := statistics.median(s)):.1f} ({m / first:.2f} ×), {min(s)} to {max(s)}" for s in rates]
             lines.append(f"| `/{call}` | {' | '.join(cells)} |")
         medians = [f"{statistics.median(figures[STALE][count]):.1f}" for count in counts]
         lines.append(f"| {STALE} | {' | '.join(medians)} |")

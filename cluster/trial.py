@@ -89,15 +89,15 @@ def run_load(first: int, folder: Path, seconds: float, pause: float) -> None:
             thread.join()
 
 
-def try_faults(chosen: list[Fault], number: int, folder: Path, pick: random.Random, pause: float) -> Round:
+def try_faults(round_faults: list[Fault], number: int, folder: Path, pick: random.Random, pause: float) -> Round:
     """One round, with a history of its own; the cluster is whole before and, as far as it can be, after."""
     folder.mkdir(parents=True)
-    result = Round(number, chosen, faults.leaves_a_majority(chosen))
+    result = Round(number, round_faults, faults.leaves_a_majority(round_faults))
     with under_load(folder, pause, LOAD_SECONDS):
         begun = time.monotonic()
         time.sleep(CALM)
         struck = time.monotonic()
-        waiting = [(struck + (pick.uniform(0, 3) if n else 0), fault) for n, fault in enumerate(chosen)]
+        waiting = [(struck + (pick.uniform(0, 3) if n else 0), fault) for n, fault in enumerate(round_faults)]
         _strike(waiting)
         healed = time.monotonic()
         with suppress(TimeoutError):
@@ -170,17 +170,17 @@ def settled(calls: list[Call], folder: Path, result: Round) -> Report:
     """The report once nothing is missing any more, or when that took too long."""
     api = Api([(web.address, product.FRONT) for web in hosts.WEBS], product.keys())
     people = sorted({(call.workspace, call.peer) for call in calls})
-    begun, stored = time.monotonic(), list[Stored]()
-    report = check(calls, stored)
-    while time.monotonic() - begun < (SETTLE_SECONDS if stored else 4 * SETTLE_SECONDS):  # unread is not lost
+    begun, rows = time.monotonic(), list[Stored]()
+    report = check(calls, rows)
+    while time.monotonic() - begun < (SETTLE_SECONDS if rows else 4 * SETTLE_SECONDS):  # unread is not lost
         with suppress(OSError):
-            stored = list(api.stored(people))
-            report = check(calls, stored)
+            rows = list(api.stored(people))
+            report = check(calls, rows)
             if not report.by_kind()[Kind.LOST]:
                 result.settled_after = round(time.monotonic() - begun, 1)
                 break
         time.sleep(1.0)
-    write_rows(folder / STORED, stored)
+    write_rows(folder / STORED, rows)
     return report
 
 
@@ -202,10 +202,10 @@ def run(folder: Path, plan: Plan) -> list[Round]:
     It ends before its time, between two rounds, once there is a file `stop` in the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    done, end = rounds_of(folder), time.monotonic() + plan.minutes * 60
+    rounds, end = rounds_of(folder), time.monotonic() + plan.minutes * 60
     number = max((int(path.name) for path in folder.glob("[0-9]*")), default=0)
     _leave_out_clients(number * (CLIENTS + ASKERS))
-    while sum(len(one.faults) for one in done) < plan.count and time.monotonic() < end:
+    while sum(len(one.faults) for one in rounds) < plan.count and time.monotonic() < end:
         if (folder / "stop").exists():
             break
         primary = database.primary()
@@ -213,21 +213,21 @@ def run(folder: Path, plan: Plan) -> list[Round]:
             faults.restore()
             hosts.until(faults.is_whole, WHOLE_SECONDS, "a whole cluster")
             continue
-        left = plan.count - sum(len(one.faults) for one in done)
+        faults_left = plan.count - sum(len(one.faults) for one in rounds)
         number += 1
         pick = random.Random(f"{plan.seed} {number}")
-        most = 1 if plan.singles else min(1 + len(done) % 2, left)
-        chosen = faults.drawn_together(pick, primary, most, plan.only)
+        most = 1 if plan.singles else min(1 + len(rounds) % 2, faults_left)
+        round_faults = faults.drawn_together(pick, primary, most, plan.only)
         try:
-            result = try_faults(chosen, number, folder / f"{number:03}", pick, plan.pause)
+            result = try_faults(round_faults, number, folder / f"{number:03}", pick, plan.pause)
         except TimeoutError as problem:  # a machine that is too busy to begin
             print(f"{number:3} {problem}", flush=True)
             faults.restore()
             continue
-        done.append(result)
+        rounds.append(result)
         print(row_of(result), flush=True)
-        write_report(folder, done, plan.seed)
-    return done
+        write_report(folder, rounds, plan.seed)
+    return rounds
 
 
 def rounds_of(folder: Path) -> list[Round]:
@@ -242,10 +242,10 @@ def rounds_of(folder: Path) -> list[Round]:
 
 
 def row_of(one: Round) -> str:
-    found = ", ".join(f"{count} {kind}" for kind, count in one.findings.items()) or "nothing lost"
+    losses = ", ".join(f"{count} {kind}" for kind, count in one.findings.items()) or "nothing lost"
     silence = ", ".join(f"{name} {seconds}" for name, seconds in one.silence.items())
     calls = f"{one.calls} calls, {one.unknown} unknown"
-    return f"{one.number:3} {one.name} ({calls}): {found}; silent s: {silence}; whole after {one.whole_after} s"
+    return f"{one.number:3} {one.name} ({calls}): {losses}; silent s: {silence}; whole after {one.whole_after} s"
 
 
 def judge_all(folder: Path) -> Report:
@@ -255,12 +255,12 @@ def judge_all(folder: Path) -> Report:
     return check(calls, [row for path in rounds for row in stored_of(path / STORED)])
 
 
-def write_report(folder: Path, done: list[Round], seed: int) -> None:
+def write_report(folder: Path, rounds: list[Round], seed: int) -> None:
     """report.json for programs, report.md for people."""
-    known = {"seed": seed, **about()}
-    rows = [{**asdict(one), "name": one.name} for one in done]
-    (folder / REPORT).write_text(json.dumps({"about": known, "rounds": rows}, indent=1))
-    (folder / "report.md").write_text(page_of(done, known))
+    facts = {"seed": seed, **about()}
+    rows = [{**asdict(one), "name": one.name} for one in rounds]
+    (folder / REPORT).write_text(json.dumps({"about": facts, "rounds": rows}, indent=1))
+    (folder / "report.md").write_text(page_of(rounds, facts))
 
 
 def about() -> dict[str, Any]:
@@ -273,20 +273,20 @@ def about() -> dict[str, Any]:
     }
 
 
-def page_of(done: list[Round], about: dict[str, Any]) -> str:
-    singles = [one for one in done if len(one.faults) == 1]
-    pairs = [one for one in done if len(one.faults) == 2]
-    found = Counter[str]()
-    for one in done:
-        found.update(one.findings)
+def page_of(rounds: list[Round], about: dict[str, Any]) -> str:
+    singles = [one for one in rounds if len(one.faults) == 1]
+    pairs = [one for one in rounds if len(one.faults) == 2]
+    counts = Counter[str]()
+    for one in rounds:
+        counts.update(one.findings)
     lines = [
-        f"{sum(len(one.faults) for one in done)} faults in {len(done)} rounds ({len(singles)} single, {len(pairs)} of"
-        f" two), {sum(one.calls for one in done)} calls; seed {about['seed']}, {about['date']}, {about['machine']},"
+        f"{sum(len(one.faults) for one in rounds)} faults in {len(rounds)} rounds ({len(singles)} single, {len(pairs)} "
+        f"of two), {sum(one.calls for one in rounds)} calls; seed {about['seed']}, {about['date']}, {about['machine']},"
         f" load average {about['load_average']}; synchronous_mode {about['synchronous']}, pool_mode {about['pool']}.",
         "",
         "| found | times |",
         "|---|---|",
-        *(f"| {kind} | {found[kind]} |" for kind in Kind),
+        *(f"| {kind} | {counts[kind]} |" for kind in Kind),
         "",
         "| single fault | times | found | no turn | no other write | no recall | no recall from the database |",
         "|---|---|---|---|---|---|---|",
@@ -308,10 +308,10 @@ def _rows(rounds: Iterable[Round], *, by_majority: bool = False) -> list[str]:
         groups[majority if by_majority else one.name].append(one)
     result = []
     for name, group in sorted(groups.items()):
-        found = sum(sum(one.findings.values()) for one in group)
+        finding_count = sum(sum(one.findings.values()) for one in group)
         cells = []
         for what in ("turns", "writes", "recall", "recall_database"):
             seconds = [one.silence[what] for one in group]
             cells.append(f"{statistics.median(seconds):.1f}, {max(seconds):.1f}")
-        result.append(f"| {name} | {len(group)} | {found} | {' | '.join(cells)} |")
+        result.append(f"| {name} | {len(group)} | {finding_count} | {' | '.join(cells)} |")
     return result

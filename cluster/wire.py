@@ -33,12 +33,12 @@ class Api:
                 body = {"address": address(ask.peer), "message": f"What about {words}?", "need": "off"}
                 body["include_session_events"] = False
                 status, row, _wait = self.call(ask.workspace, "POST", "recall", body)
-                shown = [Shown(mark) for memory in row.get("memories", ()) for mark in marks_in(memory["content"])]
-                return Answer(status, tuple(row.get("degraded", ())), tuple(shown))
+                views = [Shown(mark) for memory in row.get("memories", ()) for mark in marks_in(memory["content"])]
+                return Answer(status, tuple(row.get("degraded", ())), tuple(views))
             case What.READ:
                 status, row, _wait = self.call(ask.workspace, "GET", f"entries/{ask.entry}")
-                shown = [Shown(mark, row["state"] == "live") for mark in marks_in(row.get("content", ""))]
-                return Answer(status, (), tuple(shown))
+                views = [Shown(mark, row["state"] == "live") for mark in marks_in(row.get("content", ""))]
+                return Answer(status, (), tuple(views))
             case What.CREATE:
                 body = {"address": address(ask.peer), "content": text_of(ask.mark)}
                 return self._write(ask, "POST", "entries", body)
