@@ -34,12 +34,12 @@ def audited(requirements: Path, osv: str | None) -> list[dict[str, Any]]:
     command += ["--format", "json", "--desc", "off", "-r", str(requirements)]
     command += ["--vulnerability-service", "osv", "--osv-url", osv] if osv else []
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        return list(json.loads(done.stdout)["dependencies"])
+        process = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        return list(json.loads(process.stdout)["dependencies"])
     except subprocess.TimeoutExpired as problem:
         raise NotHad(f"no answer within {SECONDS} seconds") from problem
     except ValueError as problem:
-        raise NotHad(last_line(done.stderr)) from problem
+        raise NotHad(last_line(process.stderr)) from problem
 
 
 def of_python(lock: Path, osv: str | None) -> dict[str, str]:
@@ -74,14 +74,14 @@ def of_npm(folder: Path, registry: str | None) -> dict[str, str]:
         raise NotHad("npm is not installed")
     command = ["npm", "audit", "--json", "--package-lock-only", *(["--registry", registry] if registry else [])]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
-        answer = json.loads(done.stdout)
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+        answer = json.loads(process.stdout)
     except subprocess.TimeoutExpired as problem:
         raise NotHad(f"no answer within {SECONDS} seconds") from problem
     except ValueError as problem:
-        raise NotHad(last_line(done.stderr)) from problem
+        raise NotHad(last_line(process.stderr)) from problem
     if "vulnerabilities" not in answer:
-        raise NotHad(answer.get("message") or answer.get("error", {}).get("summary") or last_line(done.stderr))
+        raise NotHad(answer.get("message") or answer.get("error", {}).get("summary") or last_line(process.stderr))
     return {
         via["url"].rsplit("/", 1)[-1]: f"{via['name']} {via['range']}, {via['title']}"
         for package in answer["vulnerabilities"].values()
@@ -110,15 +110,15 @@ def main(words: list[str]) -> int:
     }
     for what, ask in places.items():
         try:
-            found = {name: about for name, about in ask().items() if name not in accepted}
+            advisories = {name: about for name, about in ask().items() if name not in accepted}
         except NotHad as reason:
             print(f"ADVISORIES NOT LOOKED UP for {what}, so they are not known to be clean: {reason}", file=sys.stderr)
             code = max(code, int(options.strict))
             continue
-        for name, about in found.items():
+        for name, about in advisories.items():
             print(f"{name}: {about}", file=sys.stderr)
             code = 1
-        print(f"Advisories for {what}: {len(found) or 'none'} known.")
+        print(f"Advisories for {what}: {len(advisories) or 'none'} known.")
     return code
 
 

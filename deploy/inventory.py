@@ -33,23 +33,23 @@ def licences() -> dict[str, str]:
     """The licence of each locked package that is installed here, as pip-licenses reads it."""
     command = [sys.executable, "-W", "ignore", "-m", "piplicenses", "--from", "mixed", "--format", "json"]
     listed = subprocess.run([*command, "--with-system"], capture_output=True, text=True, check=True).stdout
-    found = {re.sub("[-_.]+", "-", row["Name"]).lower(): row["License"] for row in json.loads(listed)}
-    return {name: found[name] for name in locked() if name in found}
+    by_name = {re.sub("[-_.]+", "-", row["Name"]).lower(): row["License"] for row in json.loads(listed)}
+    return {name: by_name[name] for name in locked() if name in by_name}
 
 
-def not_allowed(found: dict[str, str]) -> Iterator[str]:
+def not_allowed(by_name: dict[str, str]) -> Iterator[str]:
     """One sentence a package whose licence nobody has allowed; of several, joined by any word, each has to be."""
     alone: dict[str, list[str]] = RULES["of_these_alone"]
-    for name, licence in found.items():
+    for name, licence in by_name.items():
         for part in re.split(r" AND | OR |; ", licence):
             if part not in RULES["allowed"] and name not in alone.get(part, []):
                 yield f"{name} is under {part}: read it, then allow it in deploy/licences.toml"
 
 
-def page(found: dict[str, str]) -> str:
+def page(by_name: dict[str, str]) -> str:
     """The page of licences; packages for other systems keep the line they had."""
     before = dict(re.findall(r"^\| ([a-z0-9][\w.-]*) \| (.+) \|$", PAGE.read_text() if PAGE.exists() else "", re.M))
-    rows = [f"| {name} | {found.get(name) or before.get(name, 'for other systems')} |" for name in sorted(locked())]
+    rows = [f"| {name} | {by_name.get(name) or before.get(name, 'for other systems')} |" for name in sorted(locked())]
     inside = [f"| {what} | {licence} |" for what, licence in RULES["inside"].items()]
     table = "| package | licence |\n|---|---|\n"
     parts = [HEAD, table + "\n".join(rows), "\n## Inside these packages\n", table.replace("package", "part")]
@@ -63,12 +63,12 @@ def sbom(folder: Path) -> Path:
     command += ["--pyproject", str(ROOT / "pyproject.toml")]
     text = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     bill: dict[str, Any] = json.loads(text)
-    found = licences()
+    by_name = licences()
     for component in bill["components"]:
         component["description"] = component["description"].partition(" --hash")[0].strip()
         for reference in component.get("externalReferences", []):
             reference["url"] = component["purl"]  # who installs says from which index
-        if licence := found.get(component["name"]):
+        if licence := by_name.get(component["name"]):
             component["licenses"] = [{"license": {"name": licence}}]
     version = bill["metadata"]["component"]["version"]
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,8 +78,8 @@ def sbom(folder: Path) -> Path:
 
 
 def _committed_at() -> str:
-    shown = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True)
-    return shown.stdout.strip() or "1700000000"
+    process = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True)
+    return process.stdout.strip() or "1700000000"
 
 
 if __name__ == "__main__":

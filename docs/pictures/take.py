@@ -70,9 +70,9 @@ FORMS = {
 }  # fmt: skip
 
 
-def answered(asked: Any) -> str:
+def answered(request: Any) -> str:
     """What the model says: where somebody lives, else that it has taken note."""
-    last = asked.body["messages"][-1]["content"]
+    last = request.body["messages"][-1]["content"]
     for saying, question, answer in SAYINGS.values():
         if last in (saying, question):
             return answer if last == question else "Noted." if saying.isascii() else "好的，记住了。"
@@ -123,14 +123,14 @@ def chat(context: BrowserContext, tab: Page, packer: Page, language: str) -> Non
     page.close()
 
 
-def take(browser: Browser, url: str, folder: Path, language: str, wanted: set[str], servers: dict[str, Any]) -> None:
+def take(browser: Browser, url: str, folder: Path, language: str, names: set[str], servers: dict[str, Any]) -> None:
     context = browser.new_context(base_url=url, locale=guide.LOCALES[language], viewport=SCREEN)
     tab, packer = context.new_page(), browser.new_page()
     tab.set_default_timeout(120_000)
     guide.log_in(tab, folder)
     tab.emulate_media(color_scheme="light")
     for name in FORMS:
-        if wanted and name not in wanted:
+        if names and name not in names:
             continue
         connect(tab, packer, name, language)
         if name == "telegram":
@@ -145,7 +145,7 @@ def take(browser: Browser, url: str, folder: Path, language: str, wanted: set[st
 def main() -> None:
     signal.alarm(ALL_SECONDS)
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    wanted = set(sys.argv[1:])
+    names = set(sys.argv[1:])
     try:
         for language in guide.LOCALES:  # each with a platform of its own: a bot is connected once
             with ExitStack() as stack, sync_playwright() as playwright:
@@ -162,7 +162,7 @@ def main() -> None:
                 folder.mkdir()
                 url = stack.enter_context(guide.platform(folder, **settings_of(servers, model.url)))
                 browser = playwright.chromium.launch(executable_path=program, args=guide.ARGUMENTS)
-                take(browser, url, folder, language, wanted, servers)
+                take(browser, url, folder, language, names, servers)
                 browser.close()
     finally:
         shutil.rmtree(FOLDER)

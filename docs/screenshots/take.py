@@ -59,8 +59,8 @@ def manage(*words: str) -> list[str]:
 
 def environment(folder: Path, port: int = 8000) -> dict[str, str]:
     """Without any setting of whoever takes the pictures."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "MEMPLATFORM_"))}
-    return kept | {"MEMPLATFORM_DATA": str(folder), "MEMPLATFORM_PORT": str(port)}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "MEMPLATFORM_"))}
+    return variables | {"MEMPLATFORM_DATA": str(folder), "MEMPLATFORM_PORT": str(port)}
 
 
 def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
@@ -167,7 +167,7 @@ def log_in(page: Page, folder: Path) -> None:
     page.wait_for_url("**/admin/")
 
 
-def take(browser: Browser, url: str, folder: Path, bakery: Bakery, wanted: set[str]) -> None:
+def take(browser: Browser, url: str, folder: Path, bakery: Bakery, names: set[str]) -> None:
     packer = browser.new_page()
     for language, locale in LOCALES.items():
         tab = browser.new_context(base_url=url, locale=locale, viewport=SCREEN).new_page()
@@ -175,7 +175,7 @@ def take(browser: Browser, url: str, folder: Path, bakery: Bakery, wanted: set[s
         log_in(tab, folder)
         for picture in PICTURES:
             name = picture.__name__.replace("_", "-")
-            if wanted and name not in wanted:
+            if names and name not in names:
                 continue
             for theme in ("light", "dark"):
                 tab.emulate_media(color_scheme=theme)
