@@ -52,11 +52,11 @@ class MemplatformMemory(Memory):
         """The memories that bear on some words, the best first."""
         words = str(query.content if isinstance(query, MemoryContent) else query)
         rows = await asyncio.to_thread(self._memory.search, self._person, words)
-        kept = ("id", "scope", "created_at", "score")
+        fields = ("id", "scope", "created_at", "score")
         return MemoryQueryResult(
             results=[
                 MemoryContent(
-                    content=row["content"], mime_type=MemoryMimeType.TEXT, metadata={name: row[name] for name in kept}
+                    content=row["content"], mime_type=MemoryMimeType.TEXT, metadata={name: row[name] for name in fields}
                 )
                 for row in rows
             ]

@@ -57,9 +57,9 @@ class MemplatformMemory(Memory):
     @classmethod
     def of(cls, bot: BotMemory, person: str, chat: str = "", **options: Any) -> "MemplatformMemory":
         """The memory of a person's chat; `read_only=True`: nothing is told to it."""
-        made = cls(storage=Nowhere(), **options)
-        made._bot, made._person, made._chat = bot, person, chat
-        return made
+        memory = cls(storage=Nowhere(), **options)
+        memory._bot, memory._person, memory._chat = bot, person, chat
+        return memory
 
     def recall(
         self, query: str, scope: str | None = None, *args: Any, limit: int = 10, **kwargs: Any
@@ -82,10 +82,10 @@ class MemplatformMemory(Memory):
         if self.read_only:
             return None
         record = MemoryRecord(content=content)
-        if done := DONE.fullmatch(content):
-            self._bot.after(self._person, done[1], done[2], self._chat)
-        elif kept := self._bot.save(self._person, content, self._chat):
-            record.id = kept
+        if match := DONE.fullmatch(content):
+            self._bot.after(self._person, match[1], match[2], self._chat)
+        elif entry_id := self._bot.save(self._person, content, self._chat):
+            record.id = entry_id
         return record
 
     def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
@@ -116,5 +116,5 @@ class MemplatformMemory(Memory):
 
 def record_of(row: Any) -> MemoryRecord:
     """A memory as CrewAI has it."""
-    made = datetime.fromisoformat(str(row["created_at"])).astimezone(UTC).replace(tzinfo=None)
-    return MemoryRecord(id=row["id"], content=row["content"], importance=row.get("importance") or 0.5, created_at=made)
+    at = datetime.fromisoformat(str(row["created_at"])).astimezone(UTC).replace(tzinfo=None)
+    return MemoryRecord(id=row["id"], content=row["content"], importance=row.get("importance") or 0.5, created_at=at)

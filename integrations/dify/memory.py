@@ -23,9 +23,9 @@ class Away(Exception):
 def call(credentials: dict[str, Any], method: str, path: str, **options: Any) -> Any:
     """What the platform answers. Raises Away."""
     url = str(credentials.get("url", "")).rstrip("/")
-    named = {"Authorization": f"Bearer {credentials.get('key', '')}", **options.pop("headers", {})}
+    headers = {"Authorization": f"Bearer {credentials.get('key', '')}", **options.pop("headers", {})}
     try:
-        answer = httpx.request(method, f"{url}/api/v1/{path}", headers=named, timeout=SECONDS, **options)
+        answer = httpx.request(method, f"{url}/api/v1/{path}", headers=headers, timeout=SECONDS, **options)
         answer.raise_for_status()
         return answer.json()
     except httpx.HTTPStatusError as error:

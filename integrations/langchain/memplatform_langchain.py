@@ -63,9 +63,9 @@ class MemplatformRetriever(BaseRetriever):
     limit: int = 8
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        kept = ("scope", "type", "created_at", "score")
+        fields = ("scope", "type", "created_at", "score")
         return [
-            Document(id=row["id"], page_content=row["content"], metadata={name: row[name] for name in kept})
+            Document(id=row["id"], page_content=row["content"], metadata={name: row[name] for name in fields})
             for row in self.memory.search(self.person, query, self.limit)
         ]
 

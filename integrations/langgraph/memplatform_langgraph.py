@@ -80,8 +80,8 @@ class MemplatformStore(BaseStore):
             return
         content, slots = written(op.value)
         if before:
-            gone = {name: None for name in (FIELD, REST) if name not in slots}
-            self._memory.client.change_entry(before["id"], content=content, slots={**slots, **gone})
+            removals = {name: None for name in (FIELD, REST) if name not in slots}
+            self._memory.client.change_entry(before["id"], content=content, slots={**slots, **removals})
             return
         self._memory.client.save_entry(
             address=self._memory.address(self._person_of(op.namespace) or "everybody", own_chat(op.namespace, op.key)),
@@ -92,11 +92,11 @@ class MemplatformStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         if not op.query:
-            found = (item_of(entry, SearchItem) for entry in self._entries(op.namespace_prefix, {}))
-            return [item for item in found if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
+            items = (item_of(entry, SearchItem) for entry in self._entries(op.namespace_prefix, {}))
+            return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
         person = self._person_of(op.namespace_prefix)
         names = [person] if person else {self._person_of(ns) for ns in self._all(op.namespace_prefix)}
-        asked: dict[str, Any] = {"need": "off", "quotas": False, "cache": False, "include_session_events": False}
+        options: dict[str, Any] = {"need": "off", "quotas": False, "cache": False, "include_session_events": False}
         entries = [
             entry
             for name in names
@@ -105,12 +105,12 @@ class MemplatformStore(BaseStore):
                 message=op.query,
                 filters=places(op.namespace_prefix),
                 limit=MOST,
-                **asked,
+                **options,
             )["memories"]
             if KEY in entry["slots"]
         ]
-        found = (item_of(entry, SearchItem) for entry in sorted(entries, key=lambda row: -row["score"]))
-        return [item for item in found if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
+        items = (item_of(entry, SearchItem) for entry in sorted(entries, key=lambda row: -row["score"]))
+        return [item for item in items if fits(item.value, op.filter)][op.offset : op.offset + op.limit]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -158,8 +158,8 @@ def item_of(entry: dict[str, Any], kind: type[Item] | type[SearchItem]) -> Any:
     """An entry as an item."""
     slots, content = entry["slots"], entry["content"]
     value = {**json.loads(slots.get(REST, "{}")), slots[FIELD]: content} if FIELD in slots else as_value(content)
-    made, changed = (entry.get(name) or entry["created_at"] for name in ("created_at", "updated_at"))
-    times = {"created_at": datetime.fromisoformat(made), "updated_at": datetime.fromisoformat(changed)}
+    created_at, updated_at = (entry.get(name) or entry["created_at"] for name in ("created_at", "updated_at"))
+    times = {"created_at": datetime.fromisoformat(created_at), "updated_at": datetime.fromisoformat(updated_at)}
     more = {"score": entry.get("score")} if kind is SearchItem else {}
     return kind(namespace=namespace_of(slots), key=slots[KEY], value=value, **times, **more)
 
@@ -173,11 +173,11 @@ def as_value(content: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"content": content}
 
 
-def fits(value: dict[str, Any], wanted: dict[str, Any] | None) -> bool:
+def fits(value: dict[str, Any], conditions: dict[str, Any] | None) -> bool:
     """Whether a value has what a filter names."""
     tests = [
         COMPARED[operator](value.get(name), operand)
-        for name, one in (wanted or {}).items()
+        for name, one in (conditions or {}).items()
         for operator, operand in (one if isinstance(one, dict) and set(one) <= set(COMPARED) else {"$eq": one}).items()
     ]
     return all(tests)

@@ -33,19 +33,19 @@ class MemplatformMemory(Memory):
     @classmethod
     def of(cls, bot: BotMemory, person: str, chat: str = "", **options: Any) -> "MemplatformMemory":
         """The memory of a person's chat; `options` are those of `Memory.from_defaults`."""
-        made = cls.from_defaults(session_id=f"{person}/{chat}", **options)
-        assert isinstance(made, cls)
-        made._bot, made._person, made._chat = bot, person, chat
-        return made
+        memory = cls.from_defaults(session_id=f"{person}/{chat}", **options)
+        assert isinstance(memory, cls)
+        memory._bot, memory._person, memory._chat = bot, person, chat
+        return memory
 
     async def aget(self, input: str | ChatMessage | None = None, **block_kwargs: Any) -> list[ChatMessage]:  # type: ignore[override]
         """The messages, with what is known in the system message."""
         messages = await super().aget(input=input, **block_kwargs)
-        spoken = [message for message in messages if message.role in SIDES]
-        if spoken and spoken[-1].role == MessageRole.USER:
-            await self._ask(spoken.pop(), spoken)
+        talk = [message for message in messages if message.role in SIDES]
+        if talk and talk[-1].role == MessageRole.USER:
+            await self._ask(talk.pop(), talk)
         elif input:  # a chat engine reads before it stores
-            await self._ask(input if isinstance(input, ChatMessage) else ChatMessage(content=input), spoken)
+            await self._ask(input if isinstance(input, ChatMessage) else ChatMessage(content=input), talk)
         if not self._latest.text:
             return messages
         first = messages[0] if messages and messages[0].role == MessageRole.SYSTEM else None
@@ -76,10 +76,10 @@ class MemplatformMemory(Memory):
 
     async def _ask(self, message: ChatMessage, before: list[ChatMessage]) -> None:
         words = message.content or ""
-        asked = f"{len(before)} {words}"
-        if self._bot and asked != self._asked:
+        question = f"{len(before)} {words}"
+        if self._bot and question != self._asked:
             history = [{"role": one.role.value, "content": answer_of(one)} for one in before]
-            self._asked = asked
+            self._asked = question
             self._latest = await asyncio.to_thread(self._bot.before, self._person, words, self._chat, history)
 
     async def _hear(self, messages: list[ChatMessage]) -> None:

@@ -50,13 +50,13 @@ class Filter:
         place = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].get("role") == "user"), None)
         if place is None or about.get("task") or not takes_part(__user__):
             return body
-        asked = {
+        question = {
             "address": address(__user__ or {}, about),
             "message": words_of(messages[place])[:MOST_CHARACTERS],
             "client_history": history_of(messages[:place]),
             "token_budget": 2000,
         }
-        context = await self._asked("context", asked) if asked["message"].strip() else None
+        context = await self._asked("context", question) if question["message"].strip() else None
         if context and context.get("recall_id"):
             self._recalls[str(about.get("chat_id")), str(about.get("message_id"))] = context["recall_id"]
             if len(self._recalls) > MOST_KNOWN:
@@ -123,8 +123,8 @@ def words_of(message: dict[str, Any]) -> str:
 
 def history_of(messages: list[dict[str, Any]]) -> list[dict[str, str]]:
     """The words of people and of the bot, the newest ones, as the API takes them."""
-    spoken = [message for message in messages if message.get("role") in ("user", "assistant")]
-    rows = [{"role": message["role"], "content": words_of(message)[:MOST_CHARACTERS]} for message in spoken]
+    talk = [message for message in messages if message.get("role") in ("user", "assistant")]
+    rows = [{"role": message["role"], "content": words_of(message)[:MOST_CHARACTERS]} for message in talk]
     return [row for row in rows if row["content"].strip()][-60:]
 
 

@@ -30,9 +30,9 @@ class MemplatformSession(SessionABC):
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The history as memory has it, a summary for what is long ago; then what it has not taken yet."""
-        stored = await asyncio.to_thread(self._stored)
-        stored = stored[: len(stored) - self._taken_back]
-        items = [*stored, *(item for _key, turn in self._unsent for item in turn), *self._pending]
+        history = await asyncio.to_thread(self._stored)
+        history = history[: len(history) - self._taken_back]
+        items = [*history, *(item for _key, turn in self._unsent for item in turn), *self._pending]
         return items if limit is None else items[-limit:] if limit > 0 else []
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -65,15 +65,15 @@ class MemplatformSession(SessionABC):
 
     async def recall(self, data: CallModelData[Any]) -> ModelInputData:
         """What is known that helps to answer goes into the instructions of a call of the model."""
-        given = data.model_data
-        last = next((n for n, item in reversed(list(enumerate(given.input))) if role(item) == "user"), None)
+        prompt = data.model_data
+        last = next((n for n, item in reversed(list(enumerate(prompt.input))) if role(item) == "user"), None)
         if last is not None:
-            words, before = words_of(given.input[last].get("content")), given.input[:last]  # type: ignore[union-attr]
+            words, before = words_of(prompt.input[last].get("content")), prompt.input[:last]  # type: ignore[union-attr]
             if words != self._asked:
                 ask = (self._person, words, self.session_id, [dict(item) for item in before])
                 self._asked, self._latest = words, await asyncio.to_thread(self._memory.before, *ask)
-        text = "\n\n".join(part for part in (given.instructions, self._latest.text) if part)
-        return ModelInputData(input=given.input, instructions=text or None)
+        text = "\n\n".join(part for part in (prompt.instructions, self._latest.text) if part)
+        return ModelInputData(input=prompt.input, instructions=text or None)
 
     def _stored(self) -> list[Any]:
         return [item for row in self._memory.history(self._person, self.session_id) for item in items_of(row)]
@@ -127,8 +127,8 @@ def items_of(message: dict[str, Any]) -> list[Any]:
     side = message["role"] if message["role"] in SIDES else "developer"
     items: list[Any] = []
     for number, call in enumerate((message.get("data") or {}).get("tool_calls") or ()):
-        named = {"call_id": f"call_{message['position']}_{number}"}
-        written = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
-        items.append({"type": "function_call", **named, "name": call["name"], "arguments": written})
-        items.append({"type": "function_call_output", **named, "output": str(call.get("result") or "")})
+        reference = {"call_id": f"call_{message['position']}_{number}"}
+        arguments_json = json.dumps(call.get("arguments") or {}, ensure_ascii=False)
+        items.append({"type": "function_call", **reference, "name": call["name"], "arguments": arguments_json})
+        items.append({"type": "function_call_output", **reference, "output": str(call.get("result") or "")})
     return [*items, {"role": side, "content": message["content"]}]

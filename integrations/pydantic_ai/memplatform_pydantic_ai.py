@@ -47,8 +47,8 @@ class MemplatformMemory(AbstractCapability[Any]):
         @toolset.tool
         async def memory_save(ctx: RunContext[Any], sentence: str) -> str:
             """Save what the user asks to remember, as one full sentence that stands by itself."""
-            kept = await asyncio.to_thread(self.memory.save, self.person(ctx), sentence, self.chat(ctx))
-            return "It is remembered." if kept else "It could not be saved."
+            entry_id = await asyncio.to_thread(self.memory.save, self.person(ctx), sentence, self.chat(ctx))
+            return "It is remembered." if entry_id else "It could not be saved."
 
         return toolset
 

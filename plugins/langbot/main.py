@@ -75,11 +75,11 @@ class Memplatform(BasePlugin):
             self._places[bot] = place
         return place
 
-    def keep(self, kept: OrderedDict[str, Any], query: str, value: Any) -> None:
+    def keep(self, store: OrderedDict[str, Any], query: str, value: Any) -> None:
         """Keep something of a turn until it is reported, or too many came since."""
-        kept[query] = value
-        while len(kept) > MOST:
-            kept.popitem(last=False)
+        store[query] = value
+        while len(store) > MOST:
+            store.popitem(last=False)
 
     def answered(self, query: str, text: str) -> None:
         """Have a turn remembered once nothing more of its answer comes."""

@@ -43,8 +43,8 @@ def before(event: dict[str, Any]) -> None:
     pending = {"prompts": [*waiting(event).get("prompts", []), prompt], "once": uuid.uuid4().hex}
     keep(event, pending)
     # the conversation is in Claude's own context: none of it is told again
-    asked = {"address": address(event), "message": prompt[:MOST_CHARACTERS], "client_history": [], "token_budget": 2000}
-    answer = call("context", asked)
+    query = {"address": address(event), "message": prompt[:MOST_CHARACTERS], "client_history": [], "token_budget": 2000}
+    answer = call("context", query)
     keep(event, {**pending, "recall_id": answer.get("recall_id")})
     if answer.get("text"):
         context = {"hookEventName": "UserPromptSubmit", "additionalContext": answer["text"]}
@@ -109,8 +109,8 @@ def call(path: str, body: dict[str, Any], headers: dict[str, str] | None = None)
     url = os.environ.get("MEMPLATFORM_URL", "http://127.0.0.1:8000").rstrip("/")
     if not url.startswith(("http://", "https://")):
         raise ValueError("MEMPLATFORM_URL is no address of a platform")
-    named = {"Authorization": f"Bearer {os.environ.get('MEMPLATFORM_KEY', '')}", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}/api/v1/{path}", json.dumps(body).encode(), {**named, **(headers or {})})
+    defaults = {"Authorization": f"Bearer {os.environ.get('MEMPLATFORM_KEY', '')}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/api/v1/{path}", json.dumps(body).encode(), {**defaults, **(headers or {})})
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         return dict(json.load(answer))
 

@@ -15,6 +15,6 @@ class Remember(Tool):
         """Report it, once for a message of Dify."""
         sides = words(tool_parameters, "message"), words(tool_parameters, "answer")
         turn = {"user": sides[0], "assistant": sides[1], "recall_id": tool_parameters.get("recall_id") or None}
-        kept = asked(self, "turns", turn, once(self, *sides)) is not None
-        yield self.create_variable_message("is_remembered", kept)
-        yield self.create_text_message("It is remembered." if kept else "It could not be remembered.")
+        is_kept = asked(self, "turns", turn, once(self, *sides)) is not None
+        yield self.create_variable_message("is_remembered", is_kept)
+        yield self.create_text_message("It is remembered." if is_kept else "It could not be remembered.")

@@ -14,6 +14,6 @@ class Save(Tool):
     def _invoke(self, tool_parameters: dict[str, Any]) -> Generator[ToolInvokeMessage, None, None]:
         """Keep it, once for a message of Dify."""
         sentence = words(tool_parameters, "sentence")
-        kept = asked(self, "entries", {"content": sentence}, once(self, sentence)) is not None
-        yield self.create_variable_message("is_remembered", kept)
-        yield self.create_text_message("It is remembered." if kept else "It could not be saved.")
+        is_kept = asked(self, "entries", {"content": sentence}, once(self, sentence)) is not None
+        yield self.create_variable_message("is_remembered", is_kept)
+        yield self.create_text_message("It is remembered." if is_kept else "It could not be saved.")

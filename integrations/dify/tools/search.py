@@ -14,7 +14,7 @@ class Search(Tool):
     def _invoke(self, tool_parameters: dict[str, Any]) -> Generator[ToolInvokeMessage, None, None]:
         """Look for them; a model is answered in words, also where the platform is away."""
         body = {"message": words(tool_parameters, "words"), "limit": 8, "need": "off", "quotas": False}
-        found = asked(self, "recall", body)
-        rows = [row["content"] for row in (found or {}).get("memories", ())]
+        answer = asked(self, "recall", body)
+        rows = [row["content"] for row in (answer or {}).get("memories", ())]
         yield self.create_json_message({"memories": rows})
-        yield self.create_text_message(AWAY if found is None else "\n".join(rows) or "Nothing is remembered of this.")
+        yield self.create_text_message(AWAY if answer is None else "\n".join(rows) or "Nothing is remembered of this.")

@@ -153,11 +153,11 @@ async def message_of(bot: Bot, event: Event) -> Message | None:
     )
 
 
-def words_of(sent: Any) -> str:
+def words_of(message: Any) -> str:
     """The words of what a bot sends, whatever its adapter calls them."""
-    if isinstance(sent, Text):
-        return sent.extract_plain_text().strip()
-    return sent.strip() if isinstance(sent, str) else ""
+    if isinstance(message, Text):
+        return message.extract_plain_text().strip()
+    return message.strip() if isinstance(message, str) else ""
 
 
 def answer_to(name: str, *others: str) -> None:
