@@ -62,10 +62,10 @@ def of_python(lock: Path, osv: str | None) -> dict[str, str]:
 
 def require_answers(packages: list[dict[str, Any]]) -> None:
     """Raises where anything was asked for in vain: some that are known to be clean do not speak for the others."""
-    skipped = [package for package in packages if "skip_reason" in package]
-    if skipped or not packages:
-        reason = skipped[0]["skip_reason"] if skipped else "nothing was listed"
-        raise NotHad(f"{len(skipped)} of {len(packages)} packages could not be asked about ({reason})")
+    skipped_packages = [package for package in packages if "skip_reason" in package]
+    if skipped_packages or not packages:
+        reason = skipped_packages[0]["skip_reason"] if skipped_packages else "nothing was listed"
+        raise NotHad(f"{len(skipped_packages)} of {len(packages)} packages could not be asked about ({reason})")
 
 
 def of_npm(folder: Path, registry: str | None) -> dict[str, str]:

@@ -32,8 +32,8 @@ def locked() -> dict[str, str]:
 def licences() -> dict[str, str]:
     """The licence of each locked package that is installed here, as pip-licenses reads it."""
     command = [sys.executable, "-W", "ignore", "-m", "piplicenses", "--from", "mixed", "--format", "json"]
-    listed = subprocess.run([*command, "--with-system"], capture_output=True, text=True, check=True).stdout
-    by_name = {re.sub("[-_.]+", "-", row["Name"]).lower(): row["License"] for row in json.loads(listed)}
+    text = subprocess.run([*command, "--with-system"], capture_output=True, text=True, check=True).stdout
+    by_name = {re.sub("[-_.]+", "-", row["Name"]).lower(): row["License"] for row in json.loads(text)}
     return {name: by_name[name] for name in locked() if name in by_name}
 
 

@@ -180,36 +180,36 @@ def _old(workspace: Workspace, table: str, before: datetime, *, counted: bool = 
 def _move(store: Store, workspace: Workspace, table: str, rows: Sequence[Any], now: datetime) -> bool:
     """Write rows as an object and have them leave; whether they did: not where one was changed meanwhile."""
     lines = [row[1] for row in rows]
-    noted = ArchivedRows(workspace=workspace, table_name=table, until=rows[-1][2], archived_at=now)
-    _write(store, noted, lines)
+    record = ArchivedRows(workspace=workspace, table_name=table, until=rows[-1][2], archived_at=now)
+    _write(store, record, lines)
     with transaction.atomic(), connection.cursor() as cursor:
-        noted.save()
-        cursor.execute(_LEAVE[table], {"workspace": workspace.pk, "object": noted.pk, "ids": [row[0] for row in rows]})
+        record.save()
+        cursor.execute(_LEAVE[table], {"workspace": workspace.pk, "object": record.pk, "ids": [row[0] for row in rows]})
         has_left = sorted(row[0] for row in cursor.fetchall()) == sorted(lines)
         transaction.set_rollback(not has_left)
-    log.info("archive.moved", workspace=workspace.pk, table=table, rows=len(rows), key=noted.key, left=has_left)
+    log.info("archive.moved", workspace=workspace.pk, table=table, rows=len(rows), key=record.key, left=has_left)
     return has_left
 
 
-def _write(store: Store, noted: ArchivedRows, lines: Sequence[str]) -> None:
+def _write(store: Store, record: ArchivedRows, lines: Sequence[str]) -> None:
     """Write an object and its manifest, and note in the row what they are; the same lines make the same object."""
     ids = [json.loads(line)["id"] for line in lines]
     body = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
-    noted.sha256, noted.rows = hashlib.sha256(body).hexdigest(), len(lines)
-    noted.first_id, noted.last_id = min(ids), max(ids)
-    place = f"{_prefix(noted.workspace)}{noted.table_name}/{noted.until:%Y-%m}"
-    noted.key = f"{place}/{noted.first_id}-{noted.last_id}-{noted.sha256[:16]}.jsonl.gz"
-    store.put(noted.key, body)
-    columns = {name: getattr(noted, name) for name in ("table_name", "key", "sha256", "rows", "first_id", "last_id")}
-    manifest = {"format": _FORMAT, "workspace": noted.workspace.uid, **columns, "until": noted.until}
-    store.put(noted.key + MANIFEST, json.dumps(manifest, indent=1, cls=DjangoJSONEncoder).encode())
+    record.sha256, record.rows = hashlib.sha256(body).hexdigest(), len(lines)
+    record.first_id, record.last_id = min(ids), max(ids)
+    place = f"{_prefix(record.workspace)}{record.table_name}/{record.until:%Y-%m}"
+    record.key = f"{place}/{record.first_id}-{record.last_id}-{record.sha256[:16]}.jsonl.gz"
+    store.put(record.key, body)
+    columns = {name: getattr(record, name) for name in ("table_name", "key", "sha256", "rows", "first_id", "last_id")}
+    manifest = {"format": _FORMAT, "workspace": record.workspace.uid, **columns, "until": record.until}
+    store.put(record.key + MANIFEST, json.dumps(manifest, indent=1, cls=DjangoJSONEncoder).encode())
 
 
-def _lines(store: Store, noted: ArchivedRows) -> list[str]:
+def _lines(store: Store, record: ArchivedRows) -> list[str]:
     """The rows of an object, as they were written. Raises ArchiveError."""
-    body = store.get(noted.key)
-    if hashlib.sha256(body).hexdigest() != noted.sha256:
-        raise ArchiveError(_("%s is not what was written.") % noted.key)
+    body = store.get(record.key)
+    if hashlib.sha256(body).hexdigest() != record.sha256:
+        raise ArchiveError(_("%s is not what was written.") % record.key)
     return gzip.decompress(body).decode().split("\n")[:-1]  # other ends of lines may stand in a row
 
 
@@ -223,12 +223,12 @@ def verify(workspace: Workspace) -> tuple[dict[str, int], list[str]]:
     """How many rows of each table were found as they were written, and a sentence for each thing that is wrong."""
     store, counts, wrong = Store(), dict.fromkeys(TABLES, 0), []
     noted_keys = set()
-    for noted in objects(workspace):
-        noted_keys |= {noted.key, noted.key + MANIFEST}
+    for record in objects(workspace):
+        noted_keys |= {record.key, record.key + MANIFEST}
         try:
-            counts[noted.table_name] += len(_lines(store, noted))
-            if json.loads(store.get(noted.key + MANIFEST))["sha256"] != noted.sha256:
-                wrong.append(_("%s is not what was written.") % (noted.key + MANIFEST))
+            counts[record.table_name] += len(_lines(store, record))
+            if json.loads(store.get(record.key + MANIFEST))["sha256"] != record.sha256:
+                wrong.append(_("%s is not what was written.") % (record.key + MANIFEST))
         except ArchiveError as problem:
             wrong.append(str(problem))
     wrong += [_("%s is noted nowhere.") % key for key in store.names(_prefix(workspace)) if key not in noted_keys]
@@ -238,13 +238,13 @@ def verify(workspace: Workspace) -> tuple[dict[str, int], list[str]]:
 def read(workspace: Workspace, table: str) -> Iterator[str]:
     """The archived rows of a table, each as JSON."""
     store = Store()
-    for noted in objects(workspace, table):
-        yield from _lines(store, noted)
+    for record in objects(workspace, table):
+        yield from _lines(store, record)
 
 
 def restore(workspace: Workspace, table: str, *, now: datetime) -> int:
     """Bring the rows of a table back, the newest object first; how many. Raises ArchiveError."""
-    if table == TRACES and any(noted.until < now - conf.TRACE_TTL for noted in objects(workspace, table)):
+    if table == TRACES and any(record.until < now - conf.TRACE_TTL for record in objects(workspace, table)):
         raise ArchiveError(_("Traces older than MEMORY_TRACE_TTL would be removed within the hour: raise it first."))
     store, count, line = Store(), 0, "line"
     if table == TRACES:  # a bot that is gone since is named no more
@@ -255,12 +255,12 @@ def restore(workspace: Workspace, table: str, *, now: datetime) -> int:
         f" CROSS JOIN LATERAL jsonb_populate_record(NULL::{table}, {line}) r ON CONFLICT DO NOTHING"
     )
     with _alone(workspace):
-        for noted in reversed(objects(workspace, table)):
-            lines = _lines(store, noted)
+        for record in reversed(objects(workspace, table)):
+            lines = _lines(store, record)
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(statement, [lines])
-                noted.delete()
-            store.remove(noted.key, noted.key + MANIFEST)
+                record.delete()
+            store.remove(record.key, record.key + MANIFEST)
             count += len(lines)
     return count
 
@@ -281,24 +281,24 @@ def forget(workspace: Workspace, is_gone: Callable[[str, Row, str], bool]) -> in
 
 def _write_anew(store: Store, workspace: Workspace, is_gone: Callable[[str, Row, str], bool]) -> int:
     every, count = objects(workspace), 0
-    keys = {key for noted in every for key in (noted.key, noted.key + MANIFEST)}
+    keys = {key for record in every for key in (record.key, record.key + MANIFEST)}
     store.remove(*(key for key in store.names(_prefix(workspace)) if key not in keys))  # of a process that was killed
-    for noted in every:
-        lines = [(json.loads(line), line) for line in _lines(store, noted)]
+    for record in every:
+        lines = [(json.loads(line), line) for line in _lines(store, record)]
         there = _there(workspace, [row for row, _line in lines])
         kept_lines = [
             line
             for row, line in lines
             if all(there[name].issuperset(ids) for name, ids in _named(row).items())
-            and not is_gone(noted.table_name, row, line)
+            and not is_gone(record.table_name, row, line)
         ]
         if len(kept_lines) < len(lines):
-            former = noted.key
+            former = record.key
             if kept_lines:
-                _write(store, noted, kept_lines)
-                noted.save()
+                _write(store, record, kept_lines)
+                record.save()
             else:
-                noted.delete()
+                record.delete()
             store.remove(former, former + MANIFEST)
         count += len(lines) - len(kept_lines)
     ArchivedRows.objects.filter(workspace=workspace).update(is_stale=False)

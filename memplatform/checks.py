@@ -89,11 +89,11 @@ def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessa
         "MEMORY_NAME_FINDERS",
         "MEMORY_EMBEDDER_WORK",
     ):
-        for dotted in getattr(settings, setting):
+        for dotted_path in getattr(settings, setting):
             try:
-                import_string(embeddings.SHORT_NAMES.get(dotted, dotted))
+                import_string(embeddings.SHORT_NAMES.get(dotted_path, dotted_path))
             except ImportError as problem:
-                names = {"setting": setting, "path": dotted}
+                names = {"setting": setting, "path": dotted_path}
                 reasons = {"path": "package.module.name", "reason": problem}
                 yield Error(
                     _("%(setting)s names %(path)s, which is not there.") % names,

@@ -20,7 +20,7 @@ _EXTRA = ("status_code",)
 
 def configuration(form: str, level: str) -> dict[str, Any]:
     """The argument of logging.config.dictConfig; structlog is configured alike."""
-    shared: list[Processor] = [
+    processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
@@ -31,7 +31,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
+            *processors,
             structlog.stdlib.PositionalArgumentsFormatter(),
             structlog.processors.format_exc_info,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
@@ -42,7 +42,7 @@ def configuration(form: str, level: str) -> dict[str, Any]:
     )
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": [*shared, structlog.stdlib.ExtraAdder(_EXTRA), structlog.processors.format_exc_info],
+        "foreign_pre_chain": [*processors, structlog.stdlib.ExtraAdder(_EXTRA), structlog.processors.format_exc_info],
         "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, rendering],
     }
     return {

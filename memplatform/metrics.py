@@ -54,8 +54,8 @@ class _DatabaseGauges(Collector):
             measures = health.measure(timezone.now())
         except Error:
             return
-        for name, (explained, field) in _GAUGES.items():
-            yield GaugeMetricFamily(f"memplatform_{name}", explained, value=getattr(measures, field))
+        for name, (help_text, field) in _GAUGES.items():
+            yield GaugeMetricFamily(f"memplatform_{name}", help_text, value=getattr(measures, field))
         beats = GaugeMetricFamily(
             "memplatform_heartbeat_age_seconds", "Seconds since the last heartbeat of a process.", labels=["process"]
         )

@@ -49,8 +49,8 @@ def tell_condition() -> dict[str, int]:
     rollups.sample(now=now)
     if incidents.is_settled(now=now):
         incidents.observe({**incidents.found_in(condition, now=now), **incidents.degraded(now=now)}, now=now)
-    announced = webhooks.announce_condition(_parts(condition), now=now)
-    return {"told": announced + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
+    count = webhooks.announce_condition(_parts(condition), now=now)
+    return {"told": count + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
 
 
 def count_parts() -> dict[str, int]:
@@ -113,12 +113,12 @@ def drill_workspace(
                     output.append(line)
         answer.seek(0)
         try:
-            signed = json.loads(answer.read())
+            outcome = json.loads(answer.read())
         except ValueError:
             raise RuntimeError("".join(output)[-2_000:] or "no report") from None
-    counts = {"scopes": signed["scopes"], "probes": signed["probes"], "leaks": signed["leaks"]}
-    counts |= {"faults": sum(signed["faults"].values()), "left_behind": signed["left_behind"]}
-    if not signed["clean"]:
+    counts = {"scopes": outcome["scopes"], "probes": outcome["probes"], "leaks": outcome["leaks"]}
+    counts |= {"faults": sum(outcome["faults"].values()), "left_behind": outcome["left_behind"]}
+    if not outcome["clean"]:
         report(counts)
         problem = Leak if counts["leaks"] or counts["left_behind"] else UncleanDrill
         raise problem("leaks {leaks}, faults {faults}, words left behind {left_behind}".format(**counts))

@@ -205,8 +205,8 @@ def patiently(step: Callable[[], T]) -> T:
 def alone() -> Iterator[None]:
     """No other session is at it meanwhile; that of a killed command ends once the server has seen it."""
     for _try in range(_TRIES):
-        ((got,),) = _rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
-        if got:
+        ((is_ours,),) = _rows("SELECT pg_try_advisory_lock(%s)", _LOCK)
+        if is_ours:
             break
         time.sleep(_BETWEEN_TRIES)
     else:

@@ -183,8 +183,8 @@ def _logs_in(role: str) -> bool:
 def _give_password(role: str) -> bool:
     """Hashed here: the server, and its log, never see it in clear."""
     connection.ensure_connection()
-    hashed = connection.connection.pgconn.encrypt_password(_password(role).encode(), role.encode())
-    return _run("ALTER ROLE {} LOGIN PASSWORD {}", role, sql.Literal(hashed.decode()))
+    password_hash = connection.connection.pgconn.encrypt_password(_password(role).encode(), role.encode())
+    return _run("ALTER ROLE {} LOGIN PASSWORD {}", role, sql.Literal(password_hash.decode()))
 
 
 def _password(role: str) -> str:
@@ -227,8 +227,8 @@ def problems() -> Iterator[CheckMessage]:
     for process, role in roles.items():
         is_job = process != "web"
         missing = rights.missing_rights(role)
-        if is_job and (closed := rights.closed_to_jobs([role])):
-            missing.append(f"POLICY every_workspace ON {', '.join(closed[:_SHOWN])}")
+        if is_job and (closed_tables := rights.closed_to_jobs([role])):
+            missing.append(f"POLICY every_workspace ON {', '.join(closed_tables[:_SHOWN])}")
         if missing:
             yield checks.Error(
                 _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _list_text(missing)},

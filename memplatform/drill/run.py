@@ -136,16 +136,16 @@ def drill(
     with _quietly(), _own_folders():
         for start in range(0, len(scopes), TOGETHER):
             some = scopes[start : start + TOGETHER]
-            reached = partial(_tell, progress, report, len(some) / len(scopes), start / len(scopes))
+            advance = partial(_tell, progress, report, len(some) / len(scopes), start / len(scopes))
             try:
                 with transaction.atomic():
-                    _drill_some(workspace, some, report, effort, reached, now=now)
+                    _drill_some(workspace, some, report, effort, advance, now=now)
                     raise _RolledBack
             except _RolledBack:
                 report.scopes += len(some)
             finally:
                 forget_answers()  # with the versions of the scopes, which are rolled back, they would be served again
-            reached(1.0)
+            advance(1.0)
     report.left = sum(rows_of(workspace.pk).values())
     report.seconds = time.monotonic() - begun
     return report
@@ -161,11 +161,11 @@ def scopes_of(workspace: Workspace, sample: int | None) -> list[Scope]:
     rows = Scope.objects.in_workspace(workspace.pk).exclude(key=SCOPE_KEY).order_by("?" if sample else "pk")
     people, groups = (list(rows.filter(kind=kind)) for kind in (ScopeKind.USER, ScopeKind.CHAT))
     share = len(groups) / max(len(people) + len(groups), 1)
-    mixed: list[Scope] = []
+    scopes: list[Scope] = []
     while people or groups:
-        wants_group = groups and (not people or sum(s.kind == ScopeKind.CHAT for s in mixed) <= share * len(mixed))
-        mixed.append((groups if wants_group else people).pop(0))
-    return mixed[:sample] if sample else mixed
+        wants_group = groups and (not people or sum(s.kind == ScopeKind.CHAT for s in scopes) <= share * len(scopes))
+        scopes.append((groups if wants_group else people).pop(0))
+    return scopes[:sample] if sample else scopes
 
 
 def _drill_some(
@@ -173,7 +173,7 @@ def _drill_some(
     scopes: Sequence[Scope],
     report: Report,
     effort: Effort,
-    reached: Callable[[float], None],
+    advance: Callable[[float], None],
     *,
     now: datetime,
 ) -> None:
@@ -200,7 +200,7 @@ def _drill_some(
         doors.read_from(asker, others[number % 3 :: 3][: effort.read])
         if number < 2 and (trace := doors.trace_of(asker)):
             traces.append(trace)
-        reached((number + 1) / (len(askers) + KEYS_WEIGH))
+        advance((number + 1) / (len(askers) + KEYS_WEIGH))
     _ask_with_keys(workspace, stranger, scopes, planted, doors, traces)
     deliveries = WebhookDelivery.objects.filter(workspace=stranger).count()
     report.probes.asked["webhooks"] = report.probes.asked.get("webhooks", 0) + 1
@@ -212,10 +212,10 @@ def _ask_with_keys(
     workspace: Workspace, other: Workspace, scopes: Sequence[Scope], planted: Planted, doors: Doors, traces: list[str]
 ) -> None:
     """As a key of another workspace, as one that is bound to one scope, and as nobody."""
-    bound = scopes[0].key
+    key = scopes[0].key
     keys = [
         Asker("a key of another workspace", _key(other, "drill", ())),
-        Asker("a key bound to one scope", _key(workspace, "drill-bound", (bound,)), reaches=frozenset({bound})),
+        Asker("a key bound to one scope", _key(workspace, "drill-bound", (key,)), reaches=frozenset({key})),
         Asker("nobody", "mp_nothing"),
     ]
     for asker in keys:

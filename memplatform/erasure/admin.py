@@ -62,10 +62,10 @@ class EraseForm(forms.Form):
         return self
 
     def clean_person(self) -> str:
-        typed = str(self.cleaned_data["person"]).strip()
-        if typed != self.expected:
+        words = str(self.cleaned_data["person"]).strip()
+        if words != self.expected:
             raise forms.ValidationError(_("This is not what stands above."))
-        return typed
+        return words
 
 
 @dataclass(frozen=True)
@@ -186,14 +186,14 @@ class ErasureAdmin(RestrictedAdmin):
     @needs("view")
     def certificate(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The certificate to read and print."""
-        issued = self._certificate(request, pk)
+        document = self._certificate(request, pk)
         context = {
             "title": gettext("Certificate of erasure"),
-            "certificate": issued,
-            "is_genuine": certificate.verify(issued) == "own",
-            "removed": certificate.counted(issued["removed"]),
-            "findings": certificate.findings(issued),
-            "not_reached": [certificate.table_name(name) for name in issued["not_reached"]],
+            "certificate": document,
+            "is_genuine": certificate.verify(document) == "own",
+            "removed": certificate.counted(document["removed"]),
+            "findings": certificate.findings(document),
+            "not_reached": [certificate.table_name(name) for name in document["not_reached"]],
             "pk": pk,
             "back": reverse("admin:memories_erasure_change", args=[pk]),
         }
@@ -207,7 +207,7 @@ class ErasureAdmin(RestrictedAdmin):
         return response
 
     def _certificate(self, request: HttpRequest, pk: int) -> dict[str, Any]:
-        issued: dict[str, Any] | None = self.reach(request, str(pk), "view").certificate
-        if issued is None:
+        document: dict[str, Any] | None = self.reach(request, str(pk), "view").certificate
+        if document is None:
             raise Http404
-        return issued
+        return document

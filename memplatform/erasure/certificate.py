@@ -76,8 +76,8 @@ def signed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def read(file: Path) -> Mapping[str, Any]:
     """The certificate in a file. Raises ValueError, with the reason, and OSError."""
-    with file.open("rb") as opened:
-        content = opened.read(MOST_BYTES + 1)
+    with file.open("rb") as stream:
+        content = stream.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise ValueError(gettext("This is no certificate: it is too large."))
     try:
@@ -167,12 +167,12 @@ def put_on_file(erasure: Erasure, certificate: dict[str, Any] | None = None) -> 
             "ordered_at": erasure.created_at.isoformat(),
             "seed": base64.b64encode(suppression.seed()).decode(),
         }
-        sealed = secrets.seal(json.dumps(content))
+        envelope = secrets.seal(json.dumps(content))
     else:
-        sealed = json.loads(path.read_text())["sealed"]
+        envelope = json.loads(path.read_text())["sealed"]
     draft = path.with_name(f".{path.name}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump({"certificate": certificate, "sealed": sealed}, file, ensure_ascii=False, indent=1)
+        json.dump({"certificate": certificate, "sealed": envelope}, file, ensure_ascii=False, indent=1)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)

@@ -53,11 +53,11 @@ class Found:
 def linked(workspace: Workspace, identities: Iterable[Identity]) -> list[Identity]:
     """These identities, and all that are linked to the same person: who is erased is erased whole."""
     every = with_linked(workspace.pk, [Peer(identity.platform, identity.peer) for identity in identities])
-    shared = {
+    keys_by_peer = {
         Peer(identity.platform, identity.peer): identity.person.scope_key
         for identity in identities_of(workspace.pk, every)
     }
-    return [Identity(peer.platform, peer.peer, shared.get(peer, "")) for peer in every]
+    return [Identity(peer.platform, peer.peer, keys_by_peer.get(peer, "")) for peer in every]
 
 
 def as_json(identities: Iterable[Identity]) -> list[dict[str, str]]:

@@ -46,7 +46,7 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
     own = set(own_keys(erasure.workspace, from_json(erasure.identities)))
     count = 0
     for entries in _target_entries(erasure):
-        mixed = [
+        candidates = [
             entry
             for entry in entries
             if entry.scope.key not in own and (entry.channel, entry.sender_id) not in identities and entry.origins
@@ -57,14 +57,14 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
                 "SELECT origin FROM unnest(%s::text[]) origin"
                 " WHERE substring(origin from '/event-([0-9]{1,18})$')::bigint IN (SELECT row_id"
                 " FROM memories_erasuretarget WHERE erasure_id = %s AND table_name = %s)",
-                [sorted({origin for entry in mixed for origin in entry.origins}), erasure.pk, _EVENT],
+                [sorted({origin for entry in candidates for origin in entry.origins}), erasure.pk, _EVENT],
             )
             origins = {row[0] for row in cursor.fetchall()}
-        mixed = [entry for entry in mixed if not origins.issuperset(entry.origins)]
-        pks = [entry.pk for entry in mixed]
-        archived = archive.changes_of(erasure.workspace, pks)
+        candidates = [entry for entry in candidates if not origins.issuperset(entry.origins)]
+        pks = [entry.pk for entry in candidates]
+        archived_changes = archive.changes_of(erasure.workspace, pks)
         with transaction.atomic():
-            states = erase.others_versions(erasure.workspace_id, pks, origins, archived=archived)
+            states = erase.others_versions(erasure.workspace_id, pks, origins, archived=archived_changes)
             if states:
                 count += erase.put_back(erasure.workspace_id, states, erasure=erasure.uid, now=now)
                 targets = erasure.targets.filter(table_name=_ENTRY, row_id__in=states)

@@ -130,10 +130,10 @@ def work_off(pk: int, *, now: datetime) -> bool:
         # What is left is looked for, and the certificate says what was found
         _enter(erasure, "verify")
         still_tied, left_over = verify(erasure)
-        issued = certificate.issue(erasure, left_over, still_tied, now=now)
-        certificate.put_on_file(erasure, issued)  # before the names are forgotten here
+        document = certificate.issue(erasure, left_over, still_tied, now=now)
+        certificate.put_on_file(erasure, document)  # before the names are forgotten here
         erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""
-        erasure.identities, erasure.certificate, erasure.finished_at = [], issued, now
+        erasure.identities, erasure.certificate, erasure.finished_at = [], document, now
         erasure.save()
         log.info("erasure.done", erasure=str(erasure.uid), rows=sum(erasure.counts.values()))
         return True
@@ -163,9 +163,9 @@ def _forget_archived(erasure: Erasure, matchers: Sequence[search.Matcher]) -> No
 
 def _remove(erasure: Erasure, now: datetime) -> search.Matcher:
     _enter(erasure, "mark")
-    restored = remove.put_others_back(erasure, now=now)
-    if restored:
-        remove.add(erasure, "put_back", restored)
+    restored_count = remove.put_others_back(erasure, now=now)
+    if restored_count:
+        remove.add(erasure, "put_back", restored_count)
     outside.collect_lines(erasure)
     remove.mark(erasure)
     # The scopes that stay and lose something
@@ -174,8 +174,8 @@ def _remove(erasure: Erasure, now: datetime) -> search.Matcher:
     others = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
     peers = _peers_of(erasure)
     scopes = {pk for pk, names in others.values_list("pk", "sender_names") if peers & names.keys()}
-    touched = others.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
-    scopes |= set(touched.values_list("pk", flat=True))
+    touched_scopes = others.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
+    scopes |= set(touched_scopes.values_list("pk", flat=True))
     matcher = search.matcher_of(erasure)
     _enter(erasure, "search")
     with transaction.atomic():

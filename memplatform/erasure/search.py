@@ -113,11 +113,11 @@ def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], N
                 add(model._meta.db_table, rows.update(**{table.clears: ""}) if table.clears else rows.delete()[0])
     # What Django and the queue keep of what people did: of no workspace, and short
     object_ids = set(map(str, _targets(erasure, Entry))) | set(map(str, _targets(erasure, Session)))
-    logged = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
+    log_rows = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
     models = {Entry._meta.model_name, Session._meta.model_name}
     log_pks = [
         row.pk
-        for row in logged
+        for row in log_rows
         if (row.object_id in object_ids and row.content_type and row.content_type.model in models)
         or matcher.matches(f"{row.object_repr} {row.change_message}")
     ]
@@ -153,8 +153,8 @@ def _matching(table: str, workspace_id: int, matcher: Matcher) -> Iterator[list[
     """The ids of rows of a table that match, in pieces."""
     rows = _texts(table, workspace_id)
     while some := list(islice(rows, CHUNK)):
-        if matched := [pk for pk, text in some if matcher.matches(text)]:
-            yield matched
+        if pks := [pk for pk, text in some if matcher.matches(text)]:
+            yield pks
 
 
 def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:

@@ -35,8 +35,8 @@ class LeakGuard(Middleware):
             stream: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
             response.streaming_content = _checked_pieces(request, stream)  # type: ignore[attr-defined]
             return response
-        if escaped := _leaks(request, response.content):
-            _tell(request, escaped)
+        if workspaces := _leaks(request, response.content):
+            _tell(request, workspaces)
             return answer_held_back(request)
         return response
 
@@ -46,8 +46,8 @@ def _checked_pieces(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[b
     before = b""
     for piece in stream:
         window = before + piece
-        if escaped := _leaks(request, window):
-            _tell(request, escaped)
+        if workspaces := _leaks(request, window):
+            _tell(request, workspaces)
             raise LeakHeldBack
         yield piece
         before = window[-access.LONGEST :]
@@ -55,8 +55,8 @@ def _checked_pieces(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[b
 
 def _leaks(request: HttpRequest, body: bytes) -> set[int]:
     """The workspaces whose canaries are in a body and may not be."""
-    planted = set(access.planted_in(body))
-    return {workspace for workspace in planted if not _may_see(request, workspace)} if planted else planted
+    workspaces = set(access.planted_in(body))
+    return {workspace for workspace in workspaces if not _may_see(request, workspace)} if workspaces else workspaces
 
 
 def _may_see(request: HttpRequest, workspace: int) -> bool:
@@ -70,16 +70,16 @@ def _may_see(request: HttpRequest, workspace: int) -> bool:
     return workspace_ids is None or workspace in workspace_ids
 
 
-def _tell(request: HttpRequest, escaped: set[int]) -> None:
+def _tell(request: HttpRequest, workspaces: set[int]) -> None:
     """Note the incident for each workspace a canary is of, and tell its webhooks; neither learns who else it is."""
     route = request.resolver_match.route if request.resolver_match else ""
     now = timezone.now()
-    log.error("leak.held_back", route=route, workspaces=sorted(escaped), caller=request.META.get(WORKSPACE))
+    log.error("leak.held_back", route=route, workspaces=sorted(workspaces), caller=request.META.get(WORKSPACE))
     inside = row_level_security.is_inside()
-    row_level_security.enter(escaped)
+    row_level_security.enter(workspaces)
     try:
         with transaction.atomic():
-            for workspace in sorted(escaped):
+            for workspace in sorted(workspaces):
                 AuditRecord.note(
                     AuditEvent.LEAKED, actor="platform", at=now, workspace_id=workspace, about=route,
                     details={"same_workspace": request.META.get(WORKSPACE) == workspace},

@@ -195,11 +195,11 @@ class TrustedProxies(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         meta = request.META
-        forwarded = {name: meta.pop(name) for name in HEADERS if name in meta}
+        proxy_headers = {name: meta.pop(name) for name in HEADERS if name in meta}
         if is_trusted(meta.get("REMOTE_ADDR", "")):
             public = urlsplit(settings.PUBLIC_URL)
-            meta["REMOTE_ADDR"] = _first_caller(forwarded, meta["REMOTE_ADDR"])
-            meta["HTTP_X_FORWARDED_PROTO"] = forwarded.get("HTTP_X_FORWARDED_PROTO", public.scheme).strip().lower()
+            meta["REMOTE_ADDR"] = _first_caller(proxy_headers, meta["REMOTE_ADDR"])
+            meta["HTTP_X_FORWARDED_PROTO"] = proxy_headers.get("HTTP_X_FORWARDED_PROTO", public.scheme).strip().lower()
             if public.netloc:
                 meta["HTTP_HOST"] = public.netloc
         return self._get_response(request)
@@ -212,9 +212,9 @@ def is_trusted(address: str) -> bool:
     return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in networks)
 
 
-def _first_caller(forwarded: dict[str, str], proxy: str) -> str:
+def _first_caller(proxy_headers: dict[str, str], proxy: str) -> str:
     """The last address in the chain that is no proxy of ours: what stands before it anybody may have written."""
-    chain = forwarded.get("HTTP_X_FORWARDED_FOR") or forwarded.get("HTTP_X_REAL_IP") or ""
+    chain = proxy_headers.get("HTTP_X_FORWARDED_FOR") or proxy_headers.get("HTTP_X_REAL_IP") or ""
     for part in reversed(chain.split(",")):
         ip = _ip_address(part.strip())
         if ip is None:

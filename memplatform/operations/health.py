@@ -126,7 +126,7 @@ def examine(now: datetime) -> Condition:
     except Error:
         return Condition(["database"])
     silence = {name: figures.silence.get(name, float("inf")) for name in NEEDED if name in settings.PARTS}
-    measured = (
+    ages = (
         ("queue", figures.queue_age, QUEUE_BEHIND),
         ("schedules", figures.schedules_late, SCHEDULES_BEHIND),
         ("embedding", figures.lag, EMBEDDING_BEHIND),
@@ -138,7 +138,7 @@ def examine(now: datetime) -> Condition:
     )
     return Condition(
         missing=[name for name, seconds in silence.items() if seconds > SILENCE.total_seconds()],
-        behind=[name for name, age, limit in measured if age > limit.total_seconds()],
+        behind=[name for name, age, limit in ages if age > limit.total_seconds()],
         figures=figures,
     )
 

@@ -54,7 +54,7 @@ def quantile(counts: Sequence[float], share: float) -> float | None:
     total = sum(counts)
     if not total:
         return None
-    bucket = next(n for n, reached in enumerate(accumulate(counts)) if reached and reached >= share * total)
+    bucket = next(n for n, count in enumerate(accumulate(counts)) if count and count >= share * total)
     return 0.5 if bucket == 0 else float(2 ** ((bucket - 0.5) / A_DOUBLING))
 
 
@@ -73,9 +73,9 @@ ON CONFLICT (hour, workspace_id, channel, step) DO UPDATE SET counts = kept.coun
 
 def sample(*, now: datetime) -> None:
     """Add the lags of this minute to the hour's: of each workspace how long its oldest waits, or 0."""
-    queued = IndexQueueItem.objects.without_vector().values_list("workspace_id").annotate(since=Min("since"))
-    buffered = ExtractionBatch.objects.exclude(state=BufferState.PARKED).order_by().values_list("workspace_id")
-    oldest = {EMBEDDING: dict(queued), EXTRACTION: dict(buffered.annotate(since=Min("began_at")))}
+    rows = IndexQueueItem.objects.without_vector().values_list("workspace_id").annotate(since=Min("since"))
+    batches = ExtractionBatch.objects.exclude(state=BufferState.PARKED).order_by().values_list("workspace_id")
+    oldest = {EMBEDDING: dict(rows), EXTRACTION: dict(batches.annotate(since=Min("began_at")))}
     hour = now.replace(minute=0, second=0, microsecond=0)
     with transaction.atomic(), connection.cursor() as cursor:
         for step, since in oldest.items():
@@ -164,16 +164,16 @@ def measure(
         "seen": None if workspace_ids is None else sorted(workspace_ids),
         "most": most,
     }
-    measured = Measured()
+    result = Measured()
     with connection.cursor() as cursor:
         cursor.execute(_RECALLS, parameters)
-        measured.add(OF_RECALLS, cursor.fetchall())
+        result.add(OF_RECALLS, cursor.fetchall())
         cursor.execute(_WRITES, parameters)
-        measured.add(OF_WRITES, cursor.fetchall())
+        result.add(OF_WRITES, cursor.fetchall())
         cursor.execute(_TIMES, parameters)
         for hour, workspace_id, channel, step, bucket, count in cursor.fetchall():
-            measured.times[Place(hour, workspace_id, unquote(channel)), step].append((bucket, count))
-    return measured
+            result.times[Place(hour, workspace_id, unquote(channel)), step].append((bucket, count))
+    return result
 
 
 #: Stocks are counted at these hours of UTC, or as soon after as the worker runs; a later count of a slot replaces it.
@@ -305,20 +305,18 @@ def take_hour(hour: datetime, *, now: datetime) -> bool:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCK, int(hour.timestamp()) // 3600])
             if not cursor.fetchone()[0]:
                 return False
-        measured = measure(hour, hour + HOUR)
+        result = measure(hour, hour + HOUR)
         HourlyCount.objects.filter(hour=hour).delete()
         HourlyCount.objects.bulk_create(
-            HourlyCount(**_columns(place), **counts) for place, counts in measured.counts.items()
+            HourlyCount(**_columns(place), **counts) for place, counts in result.counts.items()
         )
         HourlyTime.objects.filter(hour=hour).exclude(step__in=LAGS).delete()
         HourlyTime.objects.bulk_create(
             HourlyTime(**_columns(place), step=step, counts=counts_of(buckets))
-            for (place, step), buckets in measured.times.items()
+            for (place, step), buckets in result.times.items()
         )
-        rolled = RolledHour(hour=hour, taken_at=now)
-        RolledHour.objects.bulk_create(
-            [rolled], update_conflicts=True, unique_fields=["hour"], update_fields=["taken_at"]
-        )
+        row = RolledHour(hour=hour, taken_at=now)
+        RolledHour.objects.bulk_create([row], update_conflicts=True, unique_fields=["hour"], update_fields=["taken_at"])
     return True
 
 

@@ -86,8 +86,8 @@ def configure(place: Place, conf: Conf | None) -> None:
     }
     lines = ["# Written at every start; put your own lines into local.conf."]
     for name, value in settings.items():
-        quoted = str(value).replace("\\", "\\\\").replace("'", "''")
-        lines.append(f"{name} = '{quoted}'")
+        text = str(value).replace("\\", "\\\\").replace("'", "''")
+        lines.append(f"{name} = '{text}'")
     draft = place.cluster / f"memplatform.conf.{os.getpid()}"
     with explain_os_errors(place.cluster):
         draft.write_text("\n".join(lines) + "\n")

@@ -81,8 +81,8 @@ def start(name: str, work: Callable[[], object], environment: Mapping[str, str],
         return Forked(pid)
     try:
         os.setsid()
-        for caught in _SIGNALS:
-            signal.signal(caught, signal.SIG_DFL)
+        for signal_number in _SIGNALS:
+            signal.signal(signal_number, signal.SIG_DFL)
         for source, target in ((streams.input, 0), (streams.output, 1), (streams.output, 2)):
             os.dup2(source, target)
         for number in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2}:

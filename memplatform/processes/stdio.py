@@ -82,8 +82,8 @@ def platform_of(data: Path) -> str:
 def read_key(file: Path) -> str:
     """The key in a file. Raises KeyUnreadable."""
     try:
-        with file.open("rb") as opened:
-            content = opened.read(KEY_FILE_BYTES + 1)
+        with file.open("rb") as stream:
+            content = stream.read(KEY_FILE_BYTES + 1)
         if len(content) > KEY_FILE_BYTES:
             raise KeyUnreadable(_("The key cannot be read: %s") % _("the file is too large to hold a key"))
         return content.decode().strip()

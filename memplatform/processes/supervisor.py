@@ -57,13 +57,13 @@ class Workload:
         except psutil.Error:
             self.readings.pop(pid, None)
             return False
-        computed = float(times.user + times.system)
+        processor_seconds = float(times.user + times.system)
         readings = self.readings.setdefault(pid, [])
-        readings.append((ticks, computed))
+        readings.append((ticks, processor_seconds))
         while len(readings) > 2 and ticks - readings[1][0] >= WINDOW:
             del readings[0]
         begun, before = readings[0]
-        return ticks > begun and (computed - before) / (ticks - begun) >= BUSY_SHARE
+        return ticks > begun and (processor_seconds - before) / (ticks - begun) >= BUSY_SHARE
 
 
 @dataclass

@@ -192,8 +192,8 @@ class Venv:
         self.unfinished.unlink(missing_ok=True)
 
     def forget_failures(self) -> None:
-        if noted := self._noted_versions():
-            self._write({name: text for name, text in noted.items() if not text.startswith("failed:")})
+        if versions := self._noted_versions():
+            self._write({name: text for name, text in versions.items() if not text.startswith("failed:")})
 
     def _is_ours(self) -> bool:
         return self._noted_versions().get("python") == os.path.realpath(self.python)
@@ -206,19 +206,19 @@ class Venv:
 
     def _noted_versions(self) -> dict[str, str]:
         try:
-            noted: dict[str, str] = json.loads(self.note.read_text())
+            versions: dict[str, str] = json.loads(self.note.read_text())
         except (FileNotFoundError, ValueError):
             return {}
-        return noted
+        return versions
 
-    def _write(self, noted: dict[str, str]) -> None:
+    def _write(self, versions: dict[str, str]) -> None:
         draft = self.note.with_suffix(".new")
-        draft.write_text(json.dumps(noted))
+        draft.write_text(json.dumps(versions))
         draft.replace(self.note)
 
     def _run(self, *arguments: str, python: str | None = None) -> int:
-        dropped = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
-        environment = {name: text for name, text in os.environ.items() if name not in dropped}
+        dropped_names = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
+        environment = {name: text for name, text in os.environ.items() if name not in dropped_names}
         with self.log.open("wb") as output:
             try:
                 return subprocess.call(

@@ -288,8 +288,8 @@ def _run_again(viewer: Viewer, failed: QuerySet[JobRun]) -> int:
     mine = viewer.rows(failed.select_related("workspace"), Right.OPERATE).order_by("-pk")[:JOBS_RETRIED]
     again = {(run.job, run.workspace_id): run for run in mine if run.job in JOBS}
     for run in again.values():
-        queued = enqueue(run.job, run.workspace, actor=actor_of(viewer.request), now=viewer.now)
-        note(viewer.request, AuditEvent.JOB, queued)
+        new_run = enqueue(run.job, run.workspace, actor=actor_of(viewer.request), now=viewer.now)
+        note(viewer.request, AuditEvent.JOB, new_run)
     return len(again)
 
 
@@ -359,9 +359,9 @@ def due_reviews(viewer: Viewer) -> Iterator[Item]:
 def ended_last_night(viewer: Viewer) -> Iterator[Item]:
     """What the nightly job took out of use in the last day, and nobody has brought back or dismissed."""
     batches = viewer.rows(expiry.expiry_batches(since=viewer.now - expiry.NIGHT))
-    ended = expiry.expired_by(batches)[:SAMPLE].count()
-    if ended:
-        text = ngettext("%(n)d memory ended last night", "%(n)d memories ended last night", ended) % {"n": ended}
+    count = expiry.expired_by(batches)[:SAMPLE].count()
+    if count:
+        text = ngettext("%(n)d memory ended last night", "%(n)d memories ended last night", count) % {"n": count}
         hint = _("Their time was over, and nobody is served them. The list brings them back, with a term.")
         address = reverse("admin:memories_entry_changelist") + "?view=last_night"
         yield Item("ended", text, hint, address, mark=str(batches.values_list("pk", flat=True)[0]))

@@ -105,7 +105,7 @@ class Chart:
         """The shapes; the figure around them has the name and the table."""
         if self.is_stacked:
             place, top = WIDTH / len(self.days), self.top
-            drawn: list[tuple[SafeString, str]] = []
+            columns: list[tuple[SafeString, str]] = []
             for n, values in enumerate(self._days()):
                 foot, left_edge = float(HEIGHT), n * place + place * (1 - BAR) / 2
                 bars = []
@@ -117,8 +117,8 @@ class Chart:
                 # The day in words, for whoever rests the pointer there
                 parts = (f"{row.name} {self.show(row.values[n] or 0)}" for row in self.series if row.values[n])
                 words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(parts)}"
-                drawn.append((format_html_join("", '<path class="{}" d="{}"/>', bars), words))
-            shapes = format_html_join("", "<g>{}<title>{}</title></g>", (day for day in drawn if day[0]))
+                columns.append((format_html_join("", '<path class="{}" d="{}"/>', bars), words))
+            shapes = format_html_join("", "<g>{}<title>{}</title></g>", (day for day in columns if day[0]))
         else:
             lines = ((series.color, self._line(series.values)) for series in self.series)
             shapes = format_html_join("", '<path class="mp-line-of {}" d="{}"/>', lines)
@@ -212,13 +212,13 @@ def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
 
 def _of_memories(numbers: Numbers) -> Iterator[Chart]:
     days, usage = numbers.period.days, numbers.usage
-    came = [
+    arrivals = [
         Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
         Series(_("Made of others"), "mp-c6", usage.of("derived")),
         Series(pgettext("memories", "Merged"), "mp-c3", usage.of("merged")),
         Series(pgettext("memories", "Known already"), "mp-c5", usage.of("repeated")),
     ]
-    yield Chart(_("What came in"), days, came, _("Made of others: by extraction, compression, notes and imports."))
+    yield Chart(_("What came in"), days, arrivals, _("Made of others: by extraction, compression, notes and imports."))
     types = [(kind.label, numbers.stock(kind=kind.value)) for kind in EntryType]
     states = [(state.label, numbers.stock(state)) for state in State]
     yield _of_stock(_("Memories in use by type"), days, types, _COLORS)

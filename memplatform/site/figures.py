@@ -77,10 +77,10 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     slowest = quantile(numbers.steps.get(TOTAL, []), 0.95)
     hint = _("of recalls that look into memory: one in twenty takes longer; aim: under 200 ms")
     yield Figure(_("Latency, p95"), "—" if slowest is None else milliseconds(slowest), hint)
-    repeated, came = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
+    repeated, arrivals = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
     hint = _("%(n)s of %(all)s that came were merged or skipped; aim: over 35%%; %(made)s more were made in batches")
-    counts = {"n": f"{repeated:,}", "all": f"{came:,}", "made": f"{usage.total('derived'):,}"}
-    yield Figure(_("Deduplication rate"), share(repeated, came), hint % counts)
+    counts = {"n": f"{repeated:,}", "all": f"{arrivals:,}", "made": f"{usage.total('derived'):,}"}
+    yield Figure(_("Deduplication rate"), share(repeated, arrivals), hint % counts)
     yield tokens(period.seen)
 
 

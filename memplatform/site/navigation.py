@@ -208,14 +208,14 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
     """What somebody may open or do by a part of its name, then the first rows of each kind by their words."""
     # Pages and what is done, by their names in the language of the page and in English
     words = query.lower().split()
-    met: set[str] = set()
+    seen_links: set[str] = set()
     for title, description, icon, link, may in _destinations(site):
         names = str(title)
         with translation.override("en"):
             names = f"{names} {title}".lower()
-        if link in met or not all(word in names for word in words) or not may(request):
+        if link in seen_links or not all(word in names for word in words) or not may(request):
             continue
-        met.add(link)
+        seen_links.add(link)
         yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)
     yield from _people(site, request, query)
     for model, icon in _ICONS.items():

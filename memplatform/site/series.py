@@ -176,8 +176,8 @@ class Numbers:
         """The histograms of recalls as a whole, and of what waits, by day."""
         rows = self._rows(HourlyTime.objects.filter(hour__gte=self.period.since, step__in=(TOTAL, *LAGS)), "hour")
         sums = rows.values_list("step", "day").annotate(sum=VectorSum("counts"))
-        keyed = ((((step, day)), counts) for step, day, counts in sums)
-        return self._histograms(keyed, lambda step, day: (step, day))
+        keyed_counts = ((((step, day)), counts) for step, day, counts in sums)
+        return self._histograms(keyed_counts, lambda step, day: (step, day))
 
     def _histograms(self, rows: Iterable[Any], key_of: Any) -> dict[Any, list[float]]:
         sums = {key: [float(count) for count in counts] for key, counts in rows}

@@ -127,10 +127,10 @@ class Site(UnfoldAdminSite):
         begun = time.perf_counter()
         results = list(navigation.results(self, request, query))
         # As the page's script expects it
-        listed = Paginator(results, max(len(results), 1))
+        paginator = Paginator(results, max(len(results), 1))
         context = {
-            "page_obj": listed,
-            "results": listed.page(1),
+            "page_obj": paginator,
+            "results": paginator.page(1),
             "page_counter": 0,
             "execution_time": time.perf_counter() - begun,
             "command_show_history": False,

@@ -214,14 +214,14 @@ _FACTS, _CONVERSATIONS = "# Facts", "# What was said"
 
 def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdown: Path) -> int:
     """Copy the files of scopes and write what is remembered there; how many files were copied."""
-    copied = 0
+    count = 0
     for scope in [only] if only else Scope.objects.filter(workspace=workspace).order_by("pk").iterator():
         folder = folder_of(scope)
         for document in [*folder.files(), *folder.transcripts()]:
             (files / document.path).parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # files are written and renamed meanwhile
                 shutil.copy2(folder.workspace / document.path, files / document.path, follow_symlinks=False)
-                copied += 1
+                count += 1
         # What is remembered: entries by themselves, and the events of each day
         pages = markdown / folder_name(scope.key)
         (pages / "memory").mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdo
         for day, of_day in groupby(rows, key=lambda event: event.local_date):
             text = "\n\n".join(event.content for event in of_day) + "\n"
             (pages / "memory" / f"{day.isoformat()}.md").write_text(text, encoding="utf-8")
-    return copied
+    return count
 
 
 def _markdown_lines(entries: Iterable[Entry], heading: str) -> Iterator[str]:

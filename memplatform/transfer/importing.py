@@ -203,10 +203,10 @@ def _place(session: SessionHere, columns: Mapping[str, Any]) -> Place:
 
 def _messages(run: Import, page: Sequence[Line]) -> None:
     rows = _of_sessions(run, "message", page)
-    met = {session.session.pk: session for _n, session, _columns in rows if session.beside}
+    sessions = {session.session.pk: session for _n, session, _columns in rows if session.beside}
     if not run.is_dry:
         # Keep others from writing to sessions that were here before, until the end of the transaction
-        for session in sorted(met.values(), key=lambda here: here.session_key):
+        for session in sorted(sessions.values(), key=lambda here: here.session_key):
             session.session = acquire_lock(run.workspace.pk, *session.session_key) or session.session
     _compare(run, [row for row in rows if row[1].beside])
     there = numbers(run.workspace.pk, [_place(session, columns) for _n, session, columns in rows])
@@ -231,14 +231,14 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
         for _n, session, columns in new
     )
     search_rows.write(events)
-    for session in met.values():
+    for session in sessions.values():
         # One that was here before goes on where the export ends, once messages came after its last
-        here, exported = session.session, session.columns
+        here, exported_columns = session.session, session.columns
         end = here.conversation, here.next_position
         places = [(columns["conversation"], columns["position"]) for _n, of, columns in new if of is session]
         if any(place >= end and session.at(*place) is here for place in places):
-            state = {name: exported[name] for name in (*_STATE, *_ASKED)}
-            Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, exported["last_at"]))
+            state = {name: exported_columns[name] for name in (*_STATE, *_ASKED)}
+            Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, exported_columns["last_at"]))
         # Of what stands beside another session only its own messages count
         if session.beside is not None and session.parts_at is not None:
             own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
@@ -274,15 +274,15 @@ def _flushes(run: Import, page: Sequence[Line]) -> None:
     rows = _of_sessions(run, "flush", page)
     uids = [columns["uid"] for _n, _session, columns in rows]
     there = run.ids.here(Flush.objects.filter(workspace=run.workspace), uids)
-    placed = [(session.at(columns["conversation"], columns["up_to"]), columns) for _n, session, columns in rows]
+    flushes = [(session.at(columns["conversation"], columns["up_to"]), columns) for _n, session, columns in rows]
     cycles = set(
-        Flush.objects.filter(session__in=[session.pk for session, _columns in placed if session.pk]).values_list(
+        Flush.objects.filter(session__in=[session.pk for session, _columns in flushes if session.pk]).values_list(
             "session_id", "conversation", "cycle"
         )
     )
     new = [
         (session, columns)
-        for session, columns in placed
+        for session, columns in flushes
         if columns["uid"] not in there and (session.pk, columns["conversation"], columns["cycle"]) not in cycles
     ]
     uids_here = run.ids.new(Flush, [columns["uid"] for _session, columns in new])
@@ -334,7 +334,7 @@ def import_export(
     folder = ImportedFiles(place if place.is_dir() else None)
     ids = Ids((into or workspace).uid)
     run = Import(workspace, into, now, actor, is_dry, place.name, ids, folder, contents.remembered)
-    total, met = contents.counts.total(), 0
+    total, row_count = contents.counts.total(), 0
     for kind, page in _pages_of(file):
         try:
             with transaction.atomic(), acting(actor):
@@ -346,9 +346,9 @@ def import_export(
         except DatabaseError as problem:
             places = {"first": page[0][0], "last": page[-1][0], "why": str(problem).splitlines()[0]}
             raise FileRefused(_("Lines %(first)d to %(last)d: %(why)s") % places) from problem
-        met += len(page)
+        row_count += len(page)
         if report:
-            report(ROWS, met, total)
+            report(ROWS, row_count, total)
     if not is_dry:
         run.done.files = folder.bring(run.scopes.values())
         scope_ids = [scope.pk for scope in run.to_freeze if scope.pk in run.batches or scope.pk in run.begun]

@@ -210,8 +210,8 @@ def name_of_workspace(place: Path) -> str:
 def records_in(file: Path, on_bytes_read: OnBytesRead = lambda _bytes: None) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
     bytes_read = 0
-    with file.open("rb") as opened:
-        for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
+    with file.open("rb") as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(ITEM_BYTES + 1), b""), start=1):
             bytes_read += len(line)
             on_bytes_read(bytes_read)
             try:
@@ -268,13 +268,13 @@ def _check_record(number: int, record: dict[str, Any], contents: Contents) -> No
     else:
         contents.counts[str(kind)] += 1
         KINDS[str(kind)].read(record)
-        listed = {"scope": contents.scopes, "session": contents.sessions}
+        known_uids = {"scope": contents.scopes, "session": contents.sessions}
         for name, of in KINDS[str(kind)].references.items():
             uid = reference(record, name)
-            if of in listed and uid and uid not in listed[of] and kind != "session":
+            if of in known_uids and uid and uid not in known_uids[of] and kind != "session":
                 raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
-        if kind in listed:
-            listed[kind].add(UUID(str(record["uid"])))
+        if kind in known_uids:
+            known_uids[kind].add(UUID(str(record["uid"])))
         if kind in ("entry", "day"):
             contents.remembered.add(UUID(str(record["uid"])))
         for part, shape in PARTS.get(str(kind), {}).items():

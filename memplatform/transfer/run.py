@@ -76,7 +76,7 @@ class ImportedFiles:
 
     def bring(self, scopes: Iterable[Scope]) -> int:
         """Copy the files of these scopes that are not here; how many."""
-        copied = 0
+        count = 0
         for scope in scopes:
             folder, there = folder_of(scope), self._folder_there(scope)
             if there is None:
@@ -87,8 +87,8 @@ class ImportedFiles:
                 if source and not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(source, target)
-                    copied += 1
-        return copied
+                    count += 1
+        return count
 
     def _folder_there(self, scope: Scope) -> ScopeFolder | None:
         return folder_in(self.export / FILES, scope.key) if self.export else None

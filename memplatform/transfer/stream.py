@@ -199,8 +199,8 @@ class ExportView(Call):
         if "scope" in self.query:
             scope = scope_for(self.caller, self.query["scope"])
         elif not self.caller.reaches_everything:
-            needed = ErrorDetail(str(_("This key reaches some scopes only; name one of them.")), code="required")
-            raise ValidationError({"scope": [needed]})
+            detail = ErrorDetail(str(_("This key reaches some scopes only; name one of them.")), code="required")
+            raise ValidationError({"scope": [detail]})
         workspace = Workspace.objects.get(pk=self.caller.workspace_id)
         spec = Wanted(self.caller, workspace, scope, self.query["history"], self.now)
         if self.request.method == "HEAD":

@@ -41,9 +41,9 @@ class Command(BaseCommand):
                 self._verify(options["verify"], options["public_key"])
             elif options["again"]:
                 now = timezone.now()
-                ordered = run.order_missing(now=now)
+                orders = run.order_missing(now=now)
                 counts = run.erase_waiting(now=now)
-                self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **counts})
+                self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": orders, **counts})
             else:
                 workspace = command_line.only_workspace(options["workspace"])
                 self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)

@@ -56,17 +56,17 @@ class Command(BaseCommand):
         is_dry = options["dry_run"]
         try:
             with command_line.no_line_for_each_memory():
-                tried = None if is_dry else self._preview(options)
+                trial = None if is_dry else self._preview(options)
                 with _rolled_back_unless(not is_dry):
                     report = _import(options, progress)
-                    after = _score(options, tried) if tried and not is_dry else None
+                    after = _score(options, trial) if trial and not is_dry else None
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
         except KeyboardInterrupt as stop:
             raise CommandError(_("Stopped. Start it again, and it goes on from there.")) from stop
         finally:
             progress.end()
-        before = tried.score if tried else None
+        before = trial.score if trial else None
         if options["json"]:
             scores = _scores_as_json(before, after) if before and after else {}
             self.stdout.write(json.dumps(_as_json(report) | scores, ensure_ascii=False))
@@ -91,14 +91,14 @@ class Command(BaseCommand):
             if isinstance(report, TransferReport):
                 return None
             sample = [] if options["no_score"] else report.preview.sample
-            tried = _Tried(sample)
-            tried.score = _score(options, tried)
+            trial = _Tried(sample)
+            trial.score = _score(options, trial)
         if not options["json"]:
             self.stdout.write("\n".join(_lines_of_preview(report)))
         is_asked = sys.stdin.isatty() and not options["yes"] and report.preview.memories + report.events > 0
         if is_asked and input(_("Write this? [y/N] ")).strip().lower() not in ("y", "yes", "是"):
             raise CommandError(_("Nothing was written."))
-        return tried
+        return trial
 
 
 @dataclass
@@ -109,11 +109,11 @@ class _Tried:
     score: ImportScore | None = None
 
 
-def _score(options: dict[str, Any], tried: _Tried) -> ImportScore | None:
-    if not tried.sample:
+def _score(options: dict[str, Any], trial: _Tried) -> ImportScore | None:
+    if not trial.sample:
         return None
     scope = command_line.named_or_begun_scope(options["into"], options["workspace"])
-    return score(scope, tried.sample, now=options["now"] or timezone.now())
+    return score(scope, trial.sample, now=options["now"] or timezone.now())
 
 
 @contextmanager

@@ -47,13 +47,13 @@ class Command(BaseCommand):
                 workspace, sample=options["sample"], effort=effort, now=now,
                 progress=self._progress_in_json if options["json"] else self._progress,
             )  # fmt: skip
-            signed = settle(report, now=timezone.now(), run=options["run"])
+            outcome = settle(report, now=timezone.now(), run=options["run"])
             if options["report"]:
-                options["report"].write_text(json.dumps(signed, ensure_ascii=False, indent=1), encoding="utf-8")
+                options["report"].write_text(json.dumps(outcome, ensure_ascii=False, indent=1), encoding="utf-8")
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
         if options["json"]:
-            self.stdout.write(json.dumps(signed, ensure_ascii=False))
+            self.stdout.write(json.dumps(outcome, ensure_ascii=False))
         else:
             self._tell(report)
         if not report.is_clean:

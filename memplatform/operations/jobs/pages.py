@@ -77,9 +77,9 @@ def _question(title: Any, text: Any) -> Callable[[ActionCall], Question]:
 
 def _enqueue(call: ActionCall) -> Outcome:
     job, workspace = call.arguments["job"], call.arguments["workspace"]
-    queued = runs.enqueue(job, workspace, actor=call.actor, now=call.now, is_dry=call.action is DRY_RUN)
+    job_run = runs.enqueue(job, workspace, actor=call.actor, now=call.now, is_dry=call.action is DRY_RUN)
     text = gettext("It is queued. This page tells how far it is; load it again to see.")
-    return Outcome(text=text, about=queued, address=reverse("admin:memories_jobrun_change", args=[queued.pk]))
+    return Outcome(text=text, about=job_run, address=reverse("admin:memories_jobrun_change", args=[job_run.pk]))
 
 
 def _to_jobs(call: ActionCall) -> str:

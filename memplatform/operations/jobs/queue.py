@@ -38,9 +38,9 @@ def release(task_id: str, *, now: datetime) -> None:
 
 def release_all(*, now: datetime) -> None:
     """Run again whatever a killed cluster had taken and not begun."""
-    released = OrmQ.objects.filter(lock__gt=now).update(lock=now)
-    if released:
-        log.warning("tasks.released", count=released)
+    task_count = OrmQ.objects.filter(lock__gt=now).update(lock=now)
+    if task_count:
+        log.warning("tasks.released", count=task_count)
 
 
 def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
@@ -84,9 +84,9 @@ def failing_jobs() -> list[FailingJob]:
     failing = []
     for task in newest:
         if not task.success:
-            ran, error = Task.objects.filter(group=task.group), kind_of(task.result)
-            well_at = ran.filter(success=True).aggregate(at=Max("stopped"))["at"]
-            attempts = ran.filter(success=False, **({"stopped__gt": well_at} if well_at else {})).count()
+            attempts_of_job, error = Task.objects.filter(group=task.group), kind_of(task.result)
+            well_at = attempts_of_job.filter(success=True).aggregate(at=Max("stopped"))["at"]
+            attempts = attempts_of_job.filter(success=False, **({"stopped__gt": well_at} if well_at else {})).count()
             day = task.stopped.astimezone(UTC).date()
             failing.append(FailingJob(job=names[task.group], date=day, attempts=attempts, error=error, well_at=well_at))
     return failing

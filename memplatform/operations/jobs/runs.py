@@ -84,8 +84,8 @@ def _zone(name: str) -> ZoneInfo:
 def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     """Workspaces, with their newest date of a job, where no process has begun it or the one that did is gone."""
     dates = _newest_dates(job, now)
-    ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_is_abandoned(now))
-    settled = set(ran.values_list("workspace_id", "local_date"))
+    live_runs = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_is_abandoned(now))
+    settled = set(live_runs.values_list("workspace_id", "local_date"))
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
 
 
@@ -106,8 +106,8 @@ def claim_next(job: str, *, now: datetime) -> JobRun | None:
 
 def begin(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
     """Claim one of these that nobody has begun; None when there is none."""
-    queued = runs.filter(state=JobState.QUEUED)
-    return next(iter(queued.claim(1, state=JobState.RUNNING, started_at=now, taken_at=now)), None)
+    queued_runs = runs.filter(state=JobState.QUEUED)
+    return next(iter(queued_runs.claim(1, state=JobState.RUNNING, started_at=now, taken_at=now)), None)
 
 
 def take_over(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
@@ -143,10 +143,10 @@ def enqueue(job: str, workspace: Workspace | None, *, actor: str, now: datetime,
 def claim(run_id: int, *, now: datetime) -> JobRun | None:
     """Claim a run on demand; None when it has ended. One under way has lost its process."""
     run = JobRun.objects.exclude(asked="").filter(pk=run_id)
-    claimed = begin(run, now=now) or take_over(run, now=now)
-    if claimed is None:
+    claimed_run = begin(run, now=now) or take_over(run, now=now)
+    if claimed_run is None:
         fail(run.filter(state=JobState.RUNNING, attempts__gte=ATTEMPTS), now=now)
-    return claimed
+    return claimed_run
 
 
 def fail_lost(*, now: datetime) -> None:
@@ -193,10 +193,10 @@ def perform(run: JobRun, *, now: datetime) -> None:
     """Run a job that was claimed. What it raises is kept on its row, and raised again."""
     work = JOBS[run.job].work(is_dry=run.is_dry)
     with _Recorder(run) as recorder:
-        offered: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": run_name(run)}
-        offered |= {"report": recorder.report, "so_far": run.counts}
+        arguments: dict[str, Any] = {"workspace_id": run.workspace_id, "now": now, "run": run_name(run)}
+        arguments |= {"report": recorder.report, "so_far": run.counts}
         parameters = inspect.signature(work).parameters
-        recorder.counts = work(**{name: value for name, value in offered.items() if name in parameters})
+        recorder.counts = work(**{name: value for name, value in arguments.items() if name in parameters})
 
 
 class _Recorder:
