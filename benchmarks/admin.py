@@ -172,9 +172,9 @@ def people() -> dict[str, Any]:
 
 
 def measure(client: Any, address: str, times: int) -> tuple[float, float, int]:
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as queries:
         first = client.get(address)
     if first.status_code != 200:
         sys.exit(f"{address} answered {first.status_code}.")
     durations = [seconds(partial(client.get, address)) * 1_000 for _ in range(times)]
-    return statistics.median(durations), percentile(durations, 95), len(captured)
+    return statistics.median(durations), percentile(durations, 95), len(queries)

@@ -76,8 +76,8 @@ def history_of_bulk_updates(rows: int) -> None:
     print(f"bulk update of {rows:,} rows: {with_it:.2f} s, {with_it / without:.2f} times as long as without history")
     before, count = size_of_history()
     sql(update)
-    after, counted = size_of_history()
-    print(f"history: {(after - before) / (counted - count):.0f} bytes a change, with its indexes")
+    after, later_count = size_of_history()
+    print(f"history: {(after - before) / (later_count - count):.0f} bytes a change, with its indexes")
 
 
 def size_of_history() -> tuple[int, int]:

@@ -140,18 +140,18 @@ def main(data: Path, options: argparse.Namespace) -> None:
         again = chance.sample(range(len(day.calls)), len(day.calls) // 10)
         order = near_shuffled([*range(len(day.calls)), *again], chance)
         stop = threading.Event()
-        killed: list[tuple[str, float]] = []
+        deaths: list[tuple[str, float]] = []
         for fake in fakes.values():
             fake.sent = Sent()
         if options.kill_every:
-            threading.Thread(target=kill, args=(house, stop, options, killed), daemon=True).start()
+            threading.Thread(target=kill, args=(house, stop, options, deaths), daemon=True).start()
         begun = time.monotonic()
         with ThreadPoolExecutor(options.callers) as callers:
             list(callers.map(lambda n: deliver(urls, *day.calls[n]), order))
         print(f"{len(order)} deliveries in {time.monotonic() - begun:.0f} s", flush=True)
         report(house, day, fakes, begun, stop)
-        print("killed meanwhile:", dict(Counter(name for name, _at in killed)))
-        for line in twice(fakes, killed):
+        print("killed meanwhile:", dict(Counter(name for name, _at in deaths)))
+        for line in twice(fakes, deaths):
             print(line)
 
 
@@ -231,14 +231,14 @@ def deliver(urls: dict[str, str], platform: str, call: Callable[[], tuple[bytes,
         time.sleep(0.5)
 
 
-def kill(house: House, stop: threading.Event, options: argparse.Namespace, killed: list[tuple[str, float]]) -> None:
+def kill(house: House, stop: threading.Event, options: argparse.Namespace, deaths: list[tuple[str, float]]) -> None:
     chance = random.Random(options.seed)
     while not stop.wait(chance.uniform(0.4, 1.6) * options.kill_every):
         name = chance.choice(options.parts)
         pids = sorted(house.pids(name))
         if pids:
             os.kill(chance.choice(pids), signal.SIGKILL)
-            killed.append((name, time.monotonic()))
+            deaths.append((name, time.monotonic()))
 
 
 def answers_of(fakes: dict[str, Any]) -> list[str]:
@@ -247,7 +247,7 @@ def answers_of(fakes: dict[str, Any]) -> list[str]:
     return [text.removeprefix("You wrote: ") for text in texts if text.startswith("You wrote: message ")]
 
 
-def twice(fakes: dict[str, Any], killed: list[tuple[str, float]]) -> list[str]:
+def twice(fakes: dict[str, Any], deaths: list[tuple[str, float]]) -> list[str]:
     """Of each answer that was sent twice: where, and how soon after the first the process that sends was killed."""
     lines = []
     for name, fake in fakes.items():
@@ -256,7 +256,7 @@ def twice(fakes: dict[str, Any], killed: list[tuple[str, float]]) -> list[str]:
             moments.setdefault(text, []).append(at)
         for text, (first, *others) in moments.items():
             for again in others:
-                kills = [round((at - first) * 1000) for name, at in killed if name == "channels" and first < at < again]
+                kills = [round((at - first) * 1000) for name, at in deaths if name == "channels" and first < at < again]
                 lines.append(f"{name}: {text!r} again after {again - first:.1f} s; killed {kills} ms after the first")
     return lines
 
@@ -276,8 +276,8 @@ def report(house: House, day: Day, fakes: dict[str, Any], begun: float, stop: th
     contents = house.ask(events)
     counts = Counter(contents)
     lost_texts = set(day.texts) - set(counts)
-    doubled = [text for text, count in counts.items() if count > 1]
-    print(f"messages {len(day.texts)}: stored {len(counts)}, lost {len(lost_texts)}, stored twice {len(doubled)}")
+    duplicates = [text for text, count in counts.items() if count > 1]
+    print(f"messages {len(day.texts)}: stored {len(counts)}, lost {len(lost_texts)}, stored twice {len(duplicates)}")
     disordered = [place for place, numbers in by_place(contents).items() if numbers != sorted(numbers)]
     print(f"chats {len(by_place(contents))}, out of order {len(disordered)} {disordered[:3]}")
     late, overtaken = inversions(house, disordered)
@@ -298,11 +298,11 @@ def inversions(house: House, places: list[str]) -> tuple[int, int]:
     late = overtaken = 0
     for place in places:
         messages = [row.rsplit("|", 3) for row in rows if row.split("|")[0].endswith(f" in {place}")]
-        numbered = sorted(
+        deliveries = sorted(
             (int(event), int(text.split(" ")[1]), float(at), float(due)) for text, at, due, event in messages
         )
-        for position, (_event, number, at, _due) in enumerate(numbered):
-            due_times = [due for _e, later, _at, due in numbered[:position] if later > number]
+        for position, (_event, number, at, _due) in enumerate(deliveries):
+            due_times = [due for _e, later, _at, due in deliveries[:position] if later > number]
             if due_times and at > min(due_times):
                 late += 1
             elif due_times:

@@ -141,8 +141,8 @@ def unlike(log: list[str], members: list[dict[str, Any]], rounds: int) -> list[s
     """Members whose turns do not stand in the order they were sent."""
     wrong: list[str] = []
     for member in members:
-        heard = [text for text in log if text.startswith(f"{member['peer']} ")]
-        if heard != [message_of(member, turn) for turn in range(rounds)]:
+        texts = [text for text in log if text.startswith(f"{member['peer']} ")]
+        if texts != [message_of(member, turn) for turn in range(rounds)]:
             wrong.append(str(member["peer"]))
     return wrong
 
@@ -154,22 +154,22 @@ def beside_a_stuck_one(house: House, chats: int, turns: int) -> list[str]:
     alone, beside = ([direct(first + n) for n in range(chats)] for first in (1_000, 2_000))
     with talking(house, alone, turns, "ten chats alone"):
         pass
-    ended, refused = threading.Event(), Counter[int]()
+    end, refused = threading.Event(), Counter[int]()
     with ThreadPoolExecutor(4) as crowd, psycopg.connect(postgres.url(house.data)) as holder:
         holder.execute("SELECT 1 FROM sessions_app_session WHERE chat_id = %s FOR UPDATE", [stuck["chat"]])
         for _ in range(4):
-            crowd.submit(push, house, stuck, ended, refused)
+            crowd.submit(push, house, stuck, end, refused)
         with talking(house, beside, turns, "beside a stuck session"):
             pass
-        ended.set()
+        end.set()
         holder.rollback()
     print(f"meanwhile the stuck session answered {dict(refused)}")
     return changed(house, alone, turns) + changed(house, beside, turns)
 
 
-def push(house: House, address: dict[str, Any], ended: threading.Event, refused: Counter[int]) -> None:
+def push(house: House, address: dict[str, Any], end: threading.Event, refused: Counter[int]) -> None:
     """Somebody who wants to say something where nothing moves."""
-    while not ended.is_set():
+    while not end.is_set():
         answer = house.post("turns", {"address": address, "user": "and now?", "assistant": "ok"})
         refused[answer.status] += 1
         time.sleep(0.2)

@@ -128,8 +128,8 @@ def explain(workspace: Any) -> None:
         Policy.objects.of(workspace.pk).over(NOW, scope_kind="user"), scope=scope, workspace_id=workspace.pk
     )
     print(due_entries.order_by().values_list("pk", "version").explain(analyze=True, buffers=True))
-    counted = seconds(lambda: print(expiry.count_due(workspace.pk, now=NOW), end=" "))
-    print(f"counted in {counted:.2f} s")
+    count_seconds = seconds(lambda: print(expiry.count_due(workspace.pk, now=NOW), end=" "))
+    print(f"counted in {count_seconds:.2f} s")
     began = time.perf_counter()
     with transaction.atomic():
         plan = next(expiry.plan_due(workspace.pk, now=NOW, run="expire:1:tried"))
@@ -170,9 +170,9 @@ def disturbed(workspace: Any, calls: dict[str, Callable[[int], None]], due: int)
         if process.poll() is None:
             most = max(most, job.memory_info().rss)
             job.suspend()
-            stopped = time.perf_counter()
+            stop = time.perf_counter()
             n = turn_by_turn(recalls, alone, n, STANDS_SECONDS)
-            stood += time.perf_counter() - stopped
+            stood += time.perf_counter() - stop
             job.resume()
     took = time.perf_counter() - began - stood
     assert process.stdout
@@ -202,23 +202,23 @@ def killed(workspace: Any, kills: int) -> None:
     sql("UPDATE memories_entry SET expired_at = NULL WHERE expired_at IS NOT NULL")
     sql("TRUNCATE memories_batchchange, memories_batch CASCADE")
     due = {row[0] for row in sql("SELECT id FROM memories_entry WHERE stated_at < %s", NOW.replace(month=1, day=30))}
-    died, pick = 0, random.Random(1)
+    deaths, pick = 0, random.Random(1)
     while (process := begun(NIGHT, workspace.pk)).poll() is None:
-        if died < kills:
+        if deaths < kills:
             time.sleep(pick.uniform(0.05, 3))
             if process.poll() is None:
-                died += 1
+                deaths += 1
                 process.kill()
                 process.wait()
                 continue
         process.wait()
         break
-    expired = {row[0] for row in sql("SELECT id FROM memories_entry WHERE expired_at IS NOT NULL")}
-    applied = [row[0] for row in sql("SELECT entry_id FROM memories_batchchange WHERE state = 'applied'")]
+    expired_ids = {row[0] for row in sql("SELECT id FROM memories_entry WHERE expired_at IS NOT NULL")}
+    applied_ids = [row[0] for row in sql("SELECT entry_id FROM memories_batchchange WHERE state = 'applied'")]
     twice = sql(
         "SELECT count(*) FROM (SELECT row_id FROM memories_change WHERE batch_id IN (SELECT id FROM memories_batch)"
         " GROUP BY row_id HAVING count(*) > 1) changed"
     )[0][0]
-    exact = expired == due and sorted(applied) == sorted(due) and not twice
+    exact = expired_ids == due and sorted(applied_ids) == sorted(due) and not twice
     how = "exactly" if exact else "NOT EXACTLY"
-    print(f"killed {died} times: {len(expired):,} of {len(due):,} expired, {how} once each")
+    print(f"killed {deaths} times: {len(expired_ids):,} of {len(due):,} expired, {how} once each")

@@ -147,7 +147,7 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     twice += len(facts) - len({(scope, content) for scope, content, _origins in facts})
     batches = Counter(Batch.objects.values_list("scope_id", flat=True))
     twice += sum(n - 1 for n in batches.values())
-    invented = sum(content == INVENTED for _scope, content, _origins in [*facts, *days])
+    inventions = sum(content == INVENTED for _scope, content, _origins in [*facts, *days])
     people = len(set(expected.values()))
     print(f"{people:,} conversations, {len(expected):,} messages in {seconds:.0f} s ({people / seconds:.1f} a second)")
     print(f"in facts {len(in_facts):,}, only in days {len(in_days):,}, read and left out {len(omissions):,}", end=", ")
@@ -156,7 +156,7 @@ def report(expected: dict[str, int], model: Any, counts: Counter[str], seconds: 
     print(f"{calls:,} calls, {model.most_at_once} at once at most, {model.tokens:,} tokens counted by the server")
     spend = Spend.objects.aggregate(calls=Sum("calls"), prompts=Sum("prompt_tokens"), answers=Sum("completion_tokens"))
     print(f"{len(batches):,} batches; booked {spend['calls']:,} calls, {spend['prompts'] + spend['answers']:,} tokens")
-    print(f"{len(facts):,} facts, {len(days):,} days; refused {counts['refused']:,} facts, {invented:,} of them kept")
+    print(f"{len(facts):,} facts, {len(days):,} days; refused {counts['refused']:,} facts, {inventions:,} of them kept")
     print(", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
-    if losses or twice or invented:
+    if losses or twice or inventions:
         sys.exit("not every message is accounted for")

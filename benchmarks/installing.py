@@ -40,8 +40,8 @@ def commands(options: argparse.Namespace) -> tuple[list[list[str]], list[str]]:
     if options.way == "image":
         lock = str(Path(options.lock).absolute())
         wheels = [str(wheel) for wheel in sorted(dist.glob("memplatform*.whl"))]
-        locked = [pip, "install", "--quiet", "--require-hashes", "-r", lock]
-        return [make, locked, [pip, "install", "--quiet", "--no-deps", *wheels]], start
+        from_lock = [pip, "install", "--quiet", "--require-hashes", "-r", lock]
+        return [make, from_lock, [pip, "install", "--quiet", "--no-deps", *wheels]], start
     clone = ["git", "clone", "--quiet", str(Path(options.source).absolute()), "checkout"]
     return [clone], [python, "checkout/bootstrap.py", "run"]
 

@@ -48,10 +48,10 @@ def measure(post: Post, entries: int, calls: int) -> None:
     print(f"its index was built in {took:.0f} s and takes {size / entries:,.0f} bytes a memory; writes before", end="")
     print(f" p50 {percentile(before, 50)}, p95 {percentile(before, 95)} ms, meanwhile", end="")
     print(f" p50 {percentile(during, 50)}, p95 {percentile(during, 95)} ms")
-    narrowed = {question: served(scope, question) for question in results}
-    alike = [as_good(narrowed[question][1], whole[question][1]) for question in results]
+    by_index = {question: served(scope, question) for question in results}
+    alike = [as_good(by_index[question][1], whole[question][1]) for question in results]
     print(
-        f"with it p50 {median(narrowed):.1f} ms, as good as the ten of all: {sum(alike) / len(alike):.3f}", flush=True
+        f"with it p50 {median(by_index):.1f} ms, as good as the ten of all: {sum(alike) / len(alike):.3f}", flush=True
     )
 
 

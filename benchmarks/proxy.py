@@ -80,12 +80,12 @@ def _response_events() -> list[bytes]:
     kind = "response.output_text.delta"
     deltas = [{"type": kind, "sequence_number": n + 2, "delta": word, **place} for n, word in enumerate(words)]
     addition = {"type": "response.output_item.added", "sequence_number": 1, "output_index": 0}
-    ended = {**response, "status": "completed", "output": [message]}
+    final_response = {**response, "status": "completed", "output": [message]}
     return [
         _sent({"type": "response.created", "sequence_number": 0, "response": response}),
         _sent({**addition, "item": {**message, "status": "in_progress", "content": []}}),
         *map(_sent, deltas),
-        _sent({"type": "response.completed", "sequence_number": 12, "response": ended}),
+        _sent({"type": "response.completed", "sequence_number": 12, "response": final_response}),
     ]
 
 
@@ -102,16 +102,16 @@ def main(house: House, options: argparse.Namespace) -> None:
             caller.post("turns", turn(n))
         wait_for_vectors(caller)
         direct = OpenAI(base_url=UPSTREAM, api_key="none")
-        proxied = OpenAI(base_url=f"http://127.0.0.1:{house.port}/v1", api_key=key)
+        proxy = OpenAI(base_url=f"http://127.0.0.1:{house.port}/v1", api_key=key)
         kinds: dict[str, Callable[[int], float]] = {
             "directly": lambda n: first_word(direct, question(n)["message"]),
-            "through the proxy, without memory": lambda n: first_word(proxied, question(n)["message"], OFF),
+            "through the proxy, without memory": lambda n: first_word(proxy, question(n)["message"], OFF),
             "the least call of the API, GET /tools": lambda _n: caller.least(),
-            "a message that needs no memory": lambda _n: first_word(proxied, "Thank you!"),
-            "a question": lambda n: first_word(proxied, question(n)["message"]),
+            "a message that needs no memory": lambda _n: first_word(proxy, "Thank you!"),
+            "a question": lambda n: first_word(proxy, question(n)["message"]),
             "a response, directly": lambda n: first_word_of_response(direct, question(n)["message"]),
-            "a response, without memory": lambda n: first_word_of_response(proxied, question(n)["message"], OFF),
-            "a response to a question": lambda n: first_word_of_response(proxied, question(n + 2_000)["message"]),
+            "a response, without memory": lambda n: first_word_of_response(proxy, question(n)["message"], OFF),
+            "a response to a question": lambda n: first_word_of_response(proxy, question(n + 2_000)["message"]),
             "/context alone, the same questions": lambda n: caller.post("context", alone(n))[1],
         }
         took: dict[str, list[float]] = {kind: [] for kind in kinds}

@@ -35,12 +35,12 @@ def main(house: House, options: argparse.Namespace) -> None:
     began = time.monotonic()
     with ThreadPoolExecutor(options.readers) as readers, load.running(options.writers):
         asking = [readers.submit(ask_on, house, n, recalls, load) for n in range(options.readers)]
-        killed = kill_one_after_another(house, options.seconds, began)
+        kills = kill_one_after_another(house, options.seconds, began)
     for reader in asking:
         reader.result()
     took = time.monotonic() - began
     until(lambda: house.status_of("/readyz") == 200, WAKE_SECONDS)
-    print(f"{took:.0f} s, {options.writers} writers, {options.readers} readers; killed with -9: {killed};", end=" ")
+    print(f"{took:.0f} s, {options.writers} writers, {options.readers} readers; killed with -9: {kills};", end=" ")
     print(f"load average {os.getloadavg()[0]:.1f} after")
     report_calls("turns", [(call.answer, call.seconds) for call in load.sent])
     report_calls("recall", recalls)

@@ -58,9 +58,9 @@ def main(options: argparse.Namespace) -> None:
             f"{entries - there:,} written in {took:.0f} s; {bytes_of_all() / entries:,.0f} bytes a memory", flush=True
         )
         there = entries
-        measured = measure(posts, entries // IN_A_SCOPE, options.calls)
-        first = first or measured
-        report(entries, measured, first)
+        figures = measure(posts, entries // IN_A_SCOPE, options.calls)
+        first = first or figures
+        report(entries, figures, first)
     print("one ranking reads of the partitions:", ", ".join(sorted(partitions_read(posts))))
     print(f"load average {os.getloadavg()[0]:.1f} after")
 
@@ -112,9 +112,9 @@ def report(entries: int, took: dict[str, Milliseconds], first: dict[str, Millise
 def partitions_read(posts: list[Post]) -> set[str]:
     """The partitions that the ranking of one question reads from."""
     body = {"address": {**ADDRESS, "peer": "s0"}, "message": "when was the boat painted?"}
-    with CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as queries:
         posts[0]("recall", body)
-    (ranking,) = [ran["sql"] for ran in captured if "AS fused" in ran["sql"]]
+    (ranking,) = [query["sql"] for query in queries if "AS fused" in query["sql"]]
     plan = "\n".join(row[0] for row in sql(f"EXPLAIN {ranking}"))
     return set(re.findall(rf"\b(?:{'|'.join(TABLES)})_[rw]\d+\b", plan))
 

@@ -30,18 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(data: Path, options: argparse.Namespace) -> None:
     House(data, free_port()).greets().end(signal.SIGINT)
-    took, computed = [], []
+    took, processor_times = [], []
     for start in range(options.starts):
         began = time.monotonic()
         house = House(data, free_port()).greets()
         took.append(time.monotonic() - began)
-        computed.append(sum(processor_seconds(process) for process in processes(house)))
+        processor_times.append(sum(processor_seconds(process) for process in processes(house)))
         if start == options.starts - 1:
             time.sleep(options.idle)
             report_memory(house)
         house.end(signal.SIGINT)
     print(f"ready after {min(took):.1f} s at best, {statistics.median(took):.1f} s in the middle", end="; ")
-    print(f"{statistics.median(computed):.1f} s of the processor; load average {os.getloadavg()[0]:.1f} after")
+    print(f"{statistics.median(processor_times):.1f} s of the processor; load average {os.getloadavg()[0]:.1f} after")
 
 
 def processes(house: House) -> list[psutil.Process]:

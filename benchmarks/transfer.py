@@ -71,10 +71,10 @@ def kept(data: Path) -> None:
     postgres.backup(data, target)
     backed_up = time.perf_counter()
     postgres.restore(other, target)
-    restored = time.perf_counter()
+    restored_at = time.perf_counter()
     dump = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     print(f"database of {size / 1e6:.0f} MB: backup {backed_up - began:.1f} s ({dump / 1e6:.0f} MB), ", end="")
-    print(f"restore into an empty folder, compared table by table, {restored - backed_up:.1f} s")
+    print(f"restore into an empty folder, compared table by table, {restored_at - backed_up:.1f} s")
 
 
 def write(folder: Path, entries: int) -> int:

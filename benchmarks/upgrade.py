@@ -119,8 +119,8 @@ def alone(data: Path, newer: Path, turns: int, writers: int) -> list[str]:
         house = start().greets()
         print(f"  started again: it greets after {time.monotonic() - began:.1f} s")
         until(lambda: len(load.acknowledged) > turns and load.sent[-1].answer.status == 201, 30)
-        reached = len(load.acknowledged)
-        until(lambda: len(load.acknowledged) >= reached + turns // 4, PATIENCE)
+        count = len(load.acknowledged)
+        until(lambda: len(load.acknowledged) >= count + turns // 4, PATIENCE)
     report(load)
     wrong = lost_or_torn(load) + incomplete(house)
     house.end(signal.SIGTERM)
@@ -179,11 +179,11 @@ def way_back(data: Path, load: Load, port: int) -> list[str]:
     """The backup of before, restored with the older version: it holds all that was acknowledged before it began."""
     backups = sorted((data / "backups").iterdir())
     newest = backups[0]
-    restored = data.parent / "restored"
+    folder = data.parent / "restored"
     words = [sys.executable, "manage.py", "restore_backup", str(newest)]
-    environment = {**os.environ, "MEMPLATFORM_DATA": str(restored)}
+    environment = {**os.environ, "MEMPLATFORM_DATA": str(folder)}
     subprocess.run(words, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    house = House(restored, port, **HASHED).greets()
+    house = House(folder, port, **HASHED).greets()
     contents = set(house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
     house.end(signal.SIGTERM)
     earlier = [call for call in load.acknowledged if call.at < first_gap(load)]
