@@ -86,10 +86,10 @@ def compare_reranking(ask: Callable[[], Sequence[AnswerScore]], name: str) -> di
     with override_settings(OFF):
         without = ask()
     with override_settings(PATIENT):
-        reranked = ask()
-    took = sorted(answer.rerank_milliseconds for answer in reranked if answer.rerank_milliseconds is not None)
+        with_reranker = ask()
+    took = sorted(answer.rerank_milliseconds for answer in with_reranker if answer.rerank_milliseconds is not None)
     limit = conf.RERANK_SECONDS
-    return compare(without, reranked, name) | {
+    return compare(without, with_reranker, name) | {
         "reranked": len(took),
         "rerank_ms": {"p50": percentile(took, 50), "p95": percentile(took, 95)},
         "limit_seconds": limit,

@@ -77,9 +77,9 @@ def load(folder: Path) -> Dataset:
         scopes.setdefault(row.scope, []).append(row)
     for rows in scopes.values():
         rows.sort(key=lambda row: row.seq)
-    resolved = folder.resolve()
+    place = folder.resolve()
     return Dataset(
-        resolved.parent.name if resolved.name in {"dev", "test", "all"} else resolved.name,
+        place.parent.name if place.name in {"dev", "test", "all"} else place.name,
         scopes,
         [_question(raw) for raw in _lines(folder / "queries.jsonl.gz")],
     )

@@ -69,8 +69,8 @@ def _reply(question: Question, rows: Sequence[CorpusText], reply: str, time: int
 
 def count_marked(workspace: Workspace, memories: Mapping[str, IngestedScope]) -> int:
     """How many of the turns tell nothing new by the product's own judgement; the others hold a statement."""
-    marked = set(Entry.objects.filter(workspace=workspace, echo=Echo.TURN).values_list("pk", flat=True))
-    texts = [docs for memory in memories.values() for entry, docs in memory.texts.items() if entry in marked]
+    marked_pks = set(Entry.objects.filter(workspace=workspace, echo=Echo.TURN).values_list("pk", flat=True))
+    texts = [docs for memory in memories.values() for entry, docs in memory.texts.items() if entry in marked_pks]
     return sum(doc.startswith(f"{_NAME} ") for docs in texts for doc in docs)
 
 

@@ -152,16 +152,16 @@ def _named(language: str, serve: str | float, folder: Path, name: str, *, apart:
     memories = read(f"{name}.{language}.jsonl", folder)
     memory_count = right = relevant_count = tokens = questions = 0
     with throwaway_workspace() as workspace:
-        filled = []
+        places_by_memory = []
         for memory in memories:
             facts: dict[str, list[Any]] = defaultdict(list)
             for fact in memory["facts"]:
                 facts[fact["about"][0] if apart and fact["about"] else ""].append(fact)
-            filled.append(
+            places_by_memory.append(
                 {subject: _fill_named(workspace, memory, subject, facts[subject], language) for subject in facts}
             )
         index(workspace)
-        for memory, places in zip(memories, filled, strict=True):
+        for memory, places in zip(memories, places_by_memory, strict=True):
             for row in memory["questions"]:
                 asked_places = [place for place in places.values() if set(row["relevant"]) & set(place.facts.values())]
                 if not (asked_places := asked_places if apart else list(places.values())):

@@ -76,8 +76,8 @@ def sample_traces(workspace: Workspace, *, since: datetime | None, most: int) ->
 
 def _sample(traces: QuerySet[RecallTrace], most: int) -> list[RecallTrace]:
     every = list(traces.values_list("pk", flat=True))
-    drawn = every if len(every) <= most else random.Random(SEED).sample(every, most)  # noqa: S311 (a lot, no secret)
-    return list(traces.filter(pk__in=drawn))
+    picks = every if len(every) <= most else random.Random(SEED).sample(every, most)  # noqa: S311 (a lot, no secret)
+    return list(traces.filter(pk__in=picks))
 
 
 def _question_of(trace: RecallTrace) -> JudgedQuestion:

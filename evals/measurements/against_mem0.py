@@ -88,9 +88,9 @@ def main(house: House, options: argparse.Namespace) -> None:
             theirs.report(corpus)
             compare(ours, theirs, corpus)
             print(f"the platform's vectors were complete {complete:.1f} s after the first add")
-            for bots, (rate, embedded), other in zip((1, options.bots), talks, theirs.turns, strict=True):
+            for bots, (rate, embedded_rate), other in zip((1, options.bots), talks, theirs.turns, strict=True):
                 print(f"turns a second, {bots} at once: {rate:.1f} and {other:.1f}, {rate / other:.1f} times;", end="")
-                print(f" with all of their vectors {embedded:.1f}, {embedded / other:.1f} times")
+                print(f" with all of their vectors {embedded_rate:.1f}, {embedded_rate / other:.1f} times")
     print(f"load average {os.getloadavg()[0]:.1f} after")
 
 
@@ -168,7 +168,7 @@ def by_mem0(
         "questions": [[question.scope, question.text] for question in corpus.questions],
     }
     nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
-    ran = subprocess.run(
+    process = subprocess.run(
         [str(python), str(PEER)],
         input=json.dumps(task),
         text=True,
@@ -176,9 +176,9 @@ def by_mem0(
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         | {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False", "OMP_NUM_THREADS": "1", **nowhere},
     )
-    if ran.returncode:
-        sys.exit(f"mem0 ended with {ran.returncode}:\n{ran.stderr[-3000:]}")
-    answer = json.loads(ran.stdout.splitlines()[-1])
+    if process.returncode:
+        sys.exit(f"mem0 ended with {process.returncode}:\n{process.stderr[-3000:]}")
+    answer = json.loads(process.stdout.splitlines()[-1])
     how = "with spaCy's model" if answer["has_model"] else "without spaCy's model"
     name = f"mem0 {answer['version']}, {how}"[:40]
     return Measured(name, answer["seconds"], answer["searches"], answer["found"], answer["turns"])

@@ -67,13 +67,13 @@ def _run(number: int, way: str, talks: Sequence[Conversation], good: Sequence[Fa
     text = "\n".join([*checks, *DailyEvent.objects.filter(**here).values_list("content", flat=True)])
     is_own = not settings.MEMORY_LLM_MODEL  # then a fact is kept in the words it rests on
     facts = [fact for fact in good if fact.content in checks or (is_own and all(q.text in text for q in fact.quote))]
-    verified = sum(checks.get(fact.content) == "verified" for fact in good)
-    lying = [checks[lie.content] for lie in lies if lie.content in checks]
+    verified_count = sum(checks.get(fact.content) == "verified" for fact in good)
+    lie_checks = [checks[lie.content] for lie in lies if lie.content in checks]
     calls = dict(Spend.objects.filter(**here).values_list("purpose").annotate(calls=Sum("calls")).order_by())
     once, total = calls.get("extraction", 0), sum(calls.values())
     share = f"{total / once:.2f}" if once else "–"
-    acting = lying.count("verified")
-    print(f"| {way} | {len(facts)} | {verified} | {len(lying)} | {acting} | {total} | {share} |", flush=True)
+    acting = lie_checks.count("verified")
+    print(f"| {way} | {len(facts)} | {verified_count} | {len(lie_checks)} | {acting} | {total} | {share} |", flush=True)
 
 
 def _model(talks: Sequence[Conversation]) -> Any:
@@ -84,12 +84,12 @@ def _model(talks: Sequence[Conversation]) -> Any:
         one = next(by_words[row["content"]] for row in request.data["messages"] if row["content"] in by_words)
         contents = {message["content"] for message in request.data["messages"]}
         ids = {message.id: message.content for message in one.messages}
-        stated = [
+        statements = [
             fact
             for fact in (*one.facts, *one.lies, *one.swaps)
             if all(ids[quote.message] in contents for quote in fact.quote)
         ]
-        return offer(one, stated, one.summary.good)(request)
+        return offer(one, statements, one.summary.good)(request)
 
     return answer
 

@@ -73,10 +73,10 @@ def model() -> Iterator[Any]:
 
 def remember(scope: Any, facts: list[tuple[str, str]], at: datetime = NOW) -> None:
     for n, (topic, content) in enumerate(facts):
-        stated = at - timedelta(hours=n % 700 + 1)
+        moment = at - timedelta(hours=n % 700 + 1)
         entries.remember(
-            Draft(scope=scope, type="fact", tier=2, content=content, source="extraction", at=stated, category="config",
-                  project="_global", topic=topic), now=stated, actor="bench",
+            Draft(scope=scope, type="fact", tier=2, content=content, source="extraction", at=moment, category="config",
+                  project="_global", topic=topic), now=moment, actor="bench",
         )  # fmt: skip
     worker.drain(now=at)
 
@@ -125,9 +125,9 @@ def dutiful(fake: Any, count: int) -> None:
     fake.otherwise = merging_twins(twins)
     before, count_before = recall(scope, facts), live(scope)
     began = time.perf_counter()
-    merged = [compress(scope, week).get("merged", 0) for week in (0, 1)]
+    merges = [compress(scope, week).get("merged", 0) for week in (0, 1)]
     took = time.perf_counter() - began
-    print(f"dutiful: {count_before} facts, {len(twins) // 2} seeded pairs; merged {merged[0]} and {merged[1]}"
+    print(f"dutiful: {count_before} facts, {len(twins) // 2} seeded pairs; merged {merges[0]} and {merges[1]}"
           f" in {took:.1f} s,"
           f" {live(scope)} left; recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     approve_all(scope)
@@ -159,8 +159,8 @@ def adversarial(fake: Any, count: int) -> None:
           f" recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     later = approve_all(scope)
     print(f"; had somebody approved everything: {live(scope)} left, {recall(scope, facts):.1f}", end="")
-    applied = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
-    for applied_batch in applied.distinct().order_by("-pk"):
+    applied_batches = Batch.objects.filter(scope=scope, state="applied", undoes=None, changes__state="applied")
+    for applied_batch in applied_batches.distinct().order_by("-pk"):
         batches.apply_batch(batches.plan_undo(applied_batch, actor="user:ann", now=later), now=later)
     after = recall(scope, facts)
     print(f"; taken back: {live(scope)} left, {after:.1f}")

@@ -106,9 +106,9 @@ def groups_hear_messages_of_people(put: Put) -> None:
 
 def profiles_are_of_anybody(put: Put) -> None:
     """As if they were the asker's own: a fact of a scope that is not searched ends the call before a word is told."""
-    filtered, owner = "e.scope_id = ANY(%(scopes)s::bigint[]) AND", "e.scope_id, e.category"
-    assert filtered in answer._PROFILE and owner in answer._PROFILE
-    anybody = answer._PROFILE.replace(filtered, "")
+    scope_filter, owner = "e.scope_id = ANY(%(scopes)s::bigint[]) AND", "e.scope_id, e.category"
+    assert scope_filter in answer._PROFILE and owner in answer._PROFILE
+    anybody = answer._PROFILE.replace(scope_filter, "")
     put(answer, "_PROFILE", anybody.replace(owner, "(%(scopes)s::bigint[])[1], e.category"))
 
 
@@ -183,20 +183,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    missed = []
-    with workspace(timezone.now()) as inhabited:
+    missed_bugs = []
+    with workspace(timezone.now()) as house:
         for bug in BUGS:
             if options.only and bug.__name__ not in options.only:
                 continue
             begun = time.monotonic()
-            leak = leak_with(bug, inhabited, now=timezone.now())
+            leak = leak_with(bug, house, now=timezone.now())
             place = f"{leak.place} at {leak.door} to {leak.asker}" if leak else "MISSED"
             print(f"{bug.__name__:36s} {time.monotonic() - begun:5.1f} s  {place}", flush=True)
-            missed += [] if leak else [bug.__name__]
+            missed_bugs += [] if leak else [bug.__name__]
     bug_count = len(options.only or BUGS)
-    print(f"{bug_count - len(missed)} of {bug_count} planted bugs found")
-    if missed:
-        raise SystemExit(f"missed: {', '.join(missed)}")
+    print(f"{bug_count - len(missed_bugs)} of {bug_count} planted bugs found")
+    if missed_bugs:
+        raise SystemExit(f"missed: {', '.join(missed_bugs)}")
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def inhabit(house: Workspace, at: datetime) -> None:
         take_turn(house.caller("bot:ours"), turn, now=at)
 
 
-def leak_with(bug: Callable[[Put], None], inhabited: Workspace, *, now: datetime) -> Leak | None:
+def leak_with(bug: Callable[[Put], None], house: Workspace, *, now: datetime) -> Leak | None:
     """The first leak a drill hears while a bug is there; None: it is missed."""
     listen = Probes.listen
 
@@ -235,7 +235,7 @@ def leak_with(bug: Callable[[Put], None], inhabited: Workspace, *, now: datetime
         stack.enter_context(mock.patch.object(Probes, "listen", stop_at_the_first))
         bug(lambda target, name, value: stack.enter_context(mock.patch.object(target, name, value)))
         try:
-            drill(inhabited, sample=None, effort=Effort(wordings=WORDINGS[1:2]), now=now)
+            drill(house, sample=None, effort=Effort(wordings=WORDINGS[1:2]), now=now)
         except LeakFound as found:
             return found.leak
     return None

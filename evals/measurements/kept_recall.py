@@ -127,7 +127,7 @@ def after(data: Any) -> Any:
 
 def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
-    every, paired, answers = [], [], []
+    every, pair_hits, answers = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
     living = {doc: {successor for entry in memory.holders[doc] for successor in successors(entry)} for doc in gold}
     for question in (question for question in data.questions if question.gold):
@@ -144,8 +144,8 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
         hits = [bool(living[doc] & served_pks) for doc in question.gold]
         every.append(sum(hits) / len(hits))
         if any(len(memory.holders[doc]) == 2 for doc in question.gold):
-            paired.append(every[-1])
-    return 100 * sum(every) / len(every), 100 * sum(paired) / max(len(paired), 1), answers
+            pair_hits.append(every[-1])
+    return 100 * sum(every) / len(every), 100 * sum(pair_hits) / max(len(pair_hits), 1), answers
 
 
 def compress(data: Any, memory: Memory, week: int) -> dict[str, int]:

@@ -28,12 +28,12 @@ def main(options: argparse.Namespace) -> None:
         for text, parts in read(options.sets, language):
             result = lasting_sentences(text)
             fitting = [sentence for sentence in result if any(fits(sentence, part) for part in parts)]
-            missed = [part for part in parts if not any(fits(sentence, part) for sentence in result)]
+            missed_parts = [part for part in parts if not any(fits(sentence, part) for sentence in result)]
             total, right, lasting = total + len(result), right + len(fitting), lasting + len(parts)
             if options.show:
                 for kind, sentences in (
                     ("wrong", [item for item in result if item not in fitting]),
-                    ("missed", missed),
+                    ("missed", missed_parts),
                 ):
                     for sentence in sentences:
                         print(f"{language} {kind}: {sentence}")

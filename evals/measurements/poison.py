@@ -120,7 +120,7 @@ def play(all_cases: Sequence[Case], model: Model | None = None) -> list[Outcome]
     for outcome in outcomes:
         tell_truth(outcome.played, wires[outcome.played.case.language])
     settle(workspaces)
-    believed = {id(outcome): _first(outcome, wires) for outcome in attacks if outcome.played.case.truth}
+    first_answers = {id(outcome): _first(outcome, wires) for outcome in attacks if outcome.played.case.truth}
 
     for outcome in outcomes:
         enter(outcome.played, wires[outcome.played.case.language])
@@ -132,8 +132,8 @@ def play(all_cases: Sequence[Case], model: Model | None = None) -> list[Outcome]
         wire = wires[outcome.played.case.language]
         if outcome.played.case.is_attack:
             _listen(outcome, wire, model)
-            if id(outcome) in believed:
-                _compare(outcome, believed[id(outcome)], _first(outcome, wires))
+            if id(outcome) in first_answers:
+                _compare(outcome, first_answers[id(outcome)], _first(outcome, wires))
         else:
             _serve(outcome, wire)
     for outcome in attacks:
@@ -258,8 +258,8 @@ def _serve(outcome: Outcome, wire: Wire) -> None:
 def _remove(outcome: Outcome, wire: Wire) -> None:
     """One quarantine of the source, and whether anything of the attack is left."""
     case = outcome.played.case
-    affected = quarantine.affected_by(_source(outcome))
-    quarantine.quarantine(affected, reason="poison", now=timezone.now(), actor="evals:poison")
+    effects = quarantine.affected_by(_source(outcome))
+    quarantine.quarantine(effects, reason="poison", now=timezone.now(), actor="evals:poison")
     rows = _rows(outcome).live()
     days = DailyEvent.objects.in_use().filter(workspace=outcome.played.workspace, content__contains=case.needle)
     leftovers = [f"entry {row.pk} ({row.type}): {row.content[:80]!r}" for row in rows]

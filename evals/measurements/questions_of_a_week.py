@@ -51,10 +51,10 @@ def main(options: argparse.Namespace) -> None:
     with model() as fake:
         reads = Model(played, options.errs)
         fake.otherwise, fake.reader = reads.answer, reads.read
-        merged: list[tuple[str, str]] = []
-        with _noted(merged):
+        merges: list[tuple[str, str]] = []
+        with _noted(merges):
             workspaces = play(played)
-    counts, lines = judge(played, workspaces, merged)
+    counts, lines = judge(played, workspaces, merges)
     print(f"errors of the model: {reads.lies} of the first reading\n")
     print(f"| | played | a week of 7,000 turns (× {options.share}) |\n|---|--:|--:|")
     for name, count in counts.items():
@@ -67,8 +67,8 @@ def main(options: argparse.Namespace) -> None:
 class _noted:
     """Notes which facts are made one where they are written."""
 
-    def __init__(self, merged: list[tuple[str, str]]) -> None:
-        self._merged, self._best = merged, write.best_candidate
+    def __init__(self, merges: list[tuple[str, str]]) -> None:
+        self._merged, self._best = merges, write.best_candidate
 
     def __enter__(self) -> None:
         def best(one: Any, candidates: Any) -> Any:
@@ -108,8 +108,8 @@ def play(played: Week) -> dict[str, Workspace]:
 def _say(workspace: Workspace, turn: Turn) -> None:
     group = {"chat": f"room-{turn.language}", "is_group": True} if turn.in_group else {}
     address = Address(platform="telegram", account="week", peer=turn.who, **group)
-    captured = Captured(address=address, user=turn.user, assistant=turn.assistant, at=turn.at, sender_name=turn.who)
-    door.take_turn(workspace.caller("evals:week"), captured, now=turn.at)
+    exchange = Captured(address=address, user=turn.user, assistant=turn.assistant, at=turn.at, sender_name=turn.who)
+    door.take_turn(workspace.caller("evals:week"), exchange, now=turn.at)
 
 
 def _read(now: datetime) -> None:
@@ -125,7 +125,7 @@ def _night(workspaces: dict[str, Workspace], now: datetime) -> None:
 
 
 def judge(
-    played: Week, workspaces: dict[str, Workspace], merged: Sequence[tuple[str, str]]
+    played: Week, workspaces: dict[str, Workspace], merges: Sequence[tuple[str, str]]
 ) -> tuple[dict[str, int], list[str]]:
     """What an operator would have been asked, and what happened without one; of it right and wrong."""
     ours = {"workspace__in": list(workspaces.values())}
@@ -149,7 +149,7 @@ def judge(
         counts["replaced at once"] += 1
         counts["… wrongly"] += not right
         lines += [] if right else [f"wrongly replaced: {_old(row)} → {_words(row)}"]
-    for one, other in [*merged, *_merged_in_batches(applied_batches)]:
+    for one, other in [*merges, *_merged_in_batches(applied_batches)]:
         right = played.facts.get(one) is not None and played.facts.get(one) == played.facts.get(other)
         counts["made one"] += 1
         counts["… that differ"] += not right

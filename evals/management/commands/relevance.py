@@ -105,10 +105,10 @@ def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
     new = [item for item in unique_texts if (is_question, item) not in _vectors]
     for row in new:
         if is_question:
-            embedded = embeddings.embed_query(row, seconds=EMBED_SECONDS)
+            answer = embeddings.embed_query(row, seconds=EMBED_SECONDS)
         else:
-            embedded = embeddings.embed_passages([row], seconds=EMBED_SECONDS)
-        if embedded is None:
+            answer = embeddings.embed_passages([row], seconds=EMBED_SECONDS)
+        if answer is None:
             raise CommandError("The embedder gave no answer in time.")
-        _vectors[is_question, row] = np.array(embedded.vectors[0], np.float32)
+        _vectors[is_question, row] = np.array(answer.vectors[0], np.float32)
     return {item: _vectors[is_question, item] for item in unique_texts}
