@@ -157,12 +157,12 @@ class Ledger:
 
     @classmethod
     def of(cls, calls: Iterable[Call]) -> "Ledger":
-        ordered = sorted(calls, key=lambda call: call.start)
+        calls_in_order = sorted(calls, key=lambda call: call.start)
         attempts: dict[str, list[Call]] = defaultdict(list)
-        for call in ordered:
+        for call in calls_in_order:
             if call.what not in READS:
                 attempts[call.key or call.id].append(call)
-        ledger = cls(ordered, [Write.of(tries) for tries in attempts.values()])
+        ledger = cls(calls_in_order, [Write.of(tries) for tries in attempts.values()])
         for write in ledger.writes:
             if write.mark:
                 ledger.author.setdefault(write.mark, write)

@@ -154,11 +154,11 @@ def keys() -> dict[str, str]:
 
 def _manage(code: Path, *words: str) -> str:
     """The output of a command of manage.py of this version."""
-    inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    own_variables = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     process = subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=code,
-        env={**inherited, **environment_of(None)},
+        env={**own_variables, **environment_of(None)},
         capture_output=True,
         text=True,
     )

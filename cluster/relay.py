@@ -39,14 +39,14 @@ def main(first: str, second: str, seconds: float) -> None:
     count = 0
     while True:
         patience = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
-        for heard in select.select(sockets, [], [], patience)[0]:
+        for receiver in select.select(sockets, [], [], patience)[0]:
             try:
-                frame = heard.recv(_FRAME)
+                frame = receiver.recv(_FRAME)
             except BlockingIOError:
                 continue
             if len(waiting) < _MOST:
                 count += 1
-                heapq.heappush(waiting, (time.monotonic() + seconds, count, frame, other[heard]))
+                heapq.heappush(waiting, (time.monotonic() + seconds, count, frame, other[receiver]))
         while waiting and waiting[0][0] <= time.monotonic():
             _due, _number, frame, target = heapq.heappop(waiting)
             try:

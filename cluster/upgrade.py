@@ -81,8 +81,8 @@ def plant(folder: Path) -> str:
 def unpack(commit: str, folder: Path) -> None:
     """The code of a commit, with the environment of this folder."""
     folder.mkdir(parents=True)
-    packed = subprocess.run(["git", "archive", commit], cwd=hosts.ROOT, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+    archive = subprocess.run(["git", "archive", commit], cwd=hosts.ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
     command = [sys.executable, "manage.py", "compilemessages", "-v0"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -118,7 +118,7 @@ def run(folder: Path, before: str | None, after: str | None, pause: float) -> Up
 
 
 def _step(host: hosts.Host) -> Step:
-    stopped = time.monotonic()
+    stop = time.monotonic()
     product.restart(host, NEXT)
     if host in WEBS:
         hosts.until(lambda: product.is_ready(host), READY_SECONDS, f"{host.name} in the next version")
@@ -127,7 +127,7 @@ def _step(host: hosts.Host) -> Step:
         greeting = f"runs on the host {host.name}"
         count = log.read_text().count(greeting)
         hosts.until(lambda: log.read_text().count(greeting) > count, READY_SECONDS, f"{host.name} in the next version")
-    return Step(host.name, stopped, time.monotonic())
+    return Step(host.name, stop, time.monotonic())
 
 
 def _judge(result: Upgrade, report: Report) -> None:

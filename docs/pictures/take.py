@@ -106,9 +106,9 @@ def page_of(tab: Page, packer: Page, name: str, language: str) -> None:
 
 def chat(context: BrowserContext, tab: Page, packer: Page, language: str) -> None:
     """A conversation on the chat page: something is said, and asked for in another conversation."""
-    with context.expect_page() as opened:
+    with context.expect_page() as page_info:
         tab.locator("#connection-status a[target=_blank]").click()
-    page = opened.value
+    page = page_info.value
     saying, question, answer = SAYINGS[language]
     log = page.get_by_role("log")
     for words, sign in ((saying, "“"), ("/reset", "。" if language != "en" else "cleared"), (question, answer)):

@@ -86,16 +86,16 @@ class Bakery:
     def ask(self) -> None:
         """Questions with an answer, which is corrected afterwards, and questions without."""
         for address, question, word, answer, right in QUESTIONS.values():
-            recalled = self.call("recall", {"address": address, "message": question})
-            memory = next(one["id"] for one in recalled["memories"] if word in one["content"])
-            self._turn(address, question, answer, recall_id=recalled["recall_id"], used=[memory])
+            recall = self.call("recall", {"address": address, "message": question})
+            memory = next(one["id"] for one in recall["memories"] if word in one["content"])
+            self._turn(address, question, answer, recall_id=recall["recall_id"], used=[memory])
             self.call(f"entries/{memory}", {"content": right}, "PATCH")
         for address, question in UNANSWERED:
             self.call("recall", {"address": address, "message": question})
 
     def propose(self) -> None:
         """Plans that wait for a person."""
-        for language, saved in self.saved.items():
+        for language, entries in self.saved.items():
             scope = SAVED[language][0]
-            plan = {"scope": scope, "verb": "expire", "entries": saved, "reason": REASONS[language], "dry_run": True}
+            plan = {"scope": scope, "verb": "expire", "entries": entries, "reason": REASONS[language], "dry_run": True}
             self.call("batches", plan)

@@ -194,11 +194,11 @@ def shoot(tab: Page, packer: Page, name: str, to: Path = HERE) -> None:
     tab.wait_for_load_state("networkidle")
     tab.evaluate("document.fonts.ready")
     whole = base64.b64encode(tab.screenshot(animations="disabled", caret="hide")).decode()
-    packed = base64.b64decode(packer.evaluate((HERE / "palette.js").read_text(), whole))
-    if len(packed) > LARGEST:
-        raise SystemExit(f"{name}: {len(packed):,} bytes, more than {LARGEST:,}")
-    (to / f"{name}.png").write_bytes(packed)
-    print(f"{name}.png {len(packed):,}")
+    picture = base64.b64decode(packer.evaluate((HERE / "palette.js").read_text(), whole))
+    if len(picture) > LARGEST:
+        raise SystemExit(f"{name}: {len(picture):,} bytes, more than {LARGEST:,}")
+    (to / f"{name}.png").write_bytes(picture)
+    print(f"{name}.png {len(picture):,}")
 
 
 def prepare(browser: Browser, url: str, folder: Path) -> Bakery:
