@@ -155,22 +155,17 @@ class Measured:
 
 
 def measure(
-    since: datetime, until: datetime, *, workspace_ids: frozenset[int] | None = None, most: int | None = None
+    since: datetime, until: datetime, *, workspaces: frozenset[int] | None = None, most: int | None = None
 ) -> Measured:
     """What happened from a moment on and before another: in these workspaces (None: all), of the `most` newest rows."""
-    parameters = {
-        "since": since,
-        "until": until,
-        "seen": None if workspace_ids is None else sorted(workspace_ids),
-        "most": most,
-    }
+    values = {"since": since, "until": until, "seen": None if workspaces is None else sorted(workspaces), "most": most}
     result = Measured()
     with connection.cursor() as cursor:
-        cursor.execute(_RECALLS, parameters)
+        cursor.execute(_RECALLS, values)
         result.add(OF_RECALLS, cursor.fetchall())
-        cursor.execute(_WRITES, parameters)
+        cursor.execute(_WRITES, values)
         result.add(OF_WRITES, cursor.fetchall())
-        cursor.execute(_TIMES, parameters)
+        cursor.execute(_TIMES, values)
         for hour, workspace_id, channel, step, bucket, count in cursor.fetchall():
             result.times[Place(hour, workspace_id, unquote(channel)), step].append((bucket, count))
     return result

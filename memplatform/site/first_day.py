@@ -123,16 +123,14 @@ def act(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_home())
     key = KEY if what == DISMISS else f"{KEY}-{what}"
     Snooze.objects.update_or_create(user_id=user_id, key=key, defaults={"until": None, "mark": what})
-    workspace_ids = workspaces_of(request)
+    workspaces = workspaces_of(request)
     if what == REMEMBERED:
-        newest = in_workspaces(Entry.objects.all(), workspace_ids).order_by("-pk").values_list("pk", flat=True).first()
+        pk = in_workspaces(Entry.objects.all(), workspaces).order_by("-pk").values_list("pk", flat=True).first()
         name = "admin:memories_entry_change"
     else:
-        newest = (
-            in_workspaces(RecallTrace.objects.all(), workspace_ids).order_by("-pk").values_list("pk", flat=True).first()
-        )
+        pk = in_workspaces(RecallTrace.objects.all(), workspaces).order_by("-pk").values_list("pk", flat=True).first()
         name = "admin:memories_recalltrace_change"
-    return HttpResponseRedirect(reverse(name, args=[newest]) if newest and what != DISMISS else _home())
+    return HttpResponseRedirect(reverse(name, args=[pk]) if pk and what != DISMISS else _home())
 
 
 def _home() -> str:

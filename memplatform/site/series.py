@@ -150,7 +150,7 @@ class Numbers:
     @cached_property
     def open(self) -> Measured:
         """What happened since then, of the newest rows."""
-        return measure(self.counted_until, self.period.now, workspace_ids=self.period.seen, most=OPEN_ROWS)
+        return measure(self.counted_until, self.period.now, workspaces=self.period.seen, most=OPEN_ROWS)
 
     @cached_property
     def usage(self) -> Usage:

@@ -212,12 +212,8 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
     there = numbers(run.workspace.pk, [_place(session, columns) for _n, session, columns in rows])
     texts = [(columns["content"], "", ()) for _n, _session, columns in rows]
     erased = Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
-    run.leave_out([row[0] for row, is_erased in zip(rows, erased, strict=True) if is_erased], LeftOutReason.ERASED)
-    new = [
-        row
-        for row, is_erased in zip(rows, erased, strict=True)
-        if not is_erased and _place(row[1], row[2]) not in there
-    ]
+    run.leave_out([row[0] for row, is_hit in zip(rows, erased, strict=True) if is_hit], LeftOutReason.ERASED)
+    new = [row for row, is_hit in zip(rows, erased, strict=True) if not is_hit and _place(row[1], row[2]) not in there]
     run.done.already["message"] += len(there)
     run.done.created["message"] += len(new)
     if run.is_dry:

@@ -115,14 +115,13 @@ def _days(run: Import, page: Sequence[Line]) -> None:
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
             events = daily_events.bring_in(scope, [columns for _n, _record, columns in rows])
-            new_events = [event for event in events if event is not None]
+            items = [event for event in events if event is not None]
             drafts = [
                 EventDraft(scope=scope, local_date=event.local_date, content=event.content, source=event.source)
-                for event in new_events
+                for event in items
             ]
             steps = [
-                PlanRow(step=EventStep.of(draft), event_id=event.pk)
-                for draft, event in zip(drafts, new_events, strict=True)
+                PlanRow(step=EventStep.of(draft), event_id=event.pk) for draft, event in zip(drafts, items, strict=True)
             ]
             batches.add_applied(batch, steps)
         _count(run, "day", rows, events)

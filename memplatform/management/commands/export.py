@@ -37,7 +37,7 @@ class Command(BaseCommand):
         scope = None if options["scope"] is None else command_line.named_scope(options["scope"], options["workspace"])
         workspace = scope.workspace if scope else command_line.only_workspace(options["workspace"])
         try:
-            result = export(
+            dump = export(
                 workspace,
                 scope,
                 options["folder"],
@@ -62,11 +62,9 @@ class Command(BaseCommand):
             details={"as": "folder"},
         )
         if options["json"]:
-            self.stdout.write(json.dumps(vars(result)))
+            self.stdout.write(json.dumps(vars(dump)))
             return
-        self.stdout.write(
-            ", ".join(f"{kind} {count}" for kind, count in result.counts.items()) + f", files {result.files}"
-        )
-        if result.waiting:
+        self.stdout.write(", ".join(f"{kind} {count}" for kind, count in dump.counts.items()) + f", files {dump.files}")
+        if dump.waiting:
             message = _("Turns that wait to be extracted are not among them: %(count)d. See manage.py extract.")
-            self.stdout.write(message % {"count": result.waiting})
+            self.stdout.write(message % {"count": dump.waiting})
