@@ -161,7 +161,7 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
     outcome.applied = [pk for pk in outcome.applied if pk != successor.pk]
     if not outcome.applied:
         return outcome
-    replaced, changed = [entries[pk] for pk in outcome.applied], outcome.applied
+    replaced, changed_pks = [entries[pk] for pk in outcome.applied], outcome.applied
     if kind == LinkKind.MERGED_FROM:
         # what they have counts for the successor; where the chat of one is unknown, no chat may hear it
         everyone = [successor, *replaced]
@@ -176,14 +176,14 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         successor.save(update_fields=["chats", "origins", "suspect", "importance", "stated_at", "trust", "updated_at"])
         evidence.inherit(successor, replaced)
         rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
-        changed = [successor.pk, *changed]
+        changed_pks = [successor.pk, *changed_pks]
     else:
         rows_of(locked, outcome.applied).update(superseded_by=successor, updated_at=now)
     link = {"workspace_id": locked.workspace_id, "from_entry": successor, "kind": kind, "created_at": now}
     Link.objects.bulk_create((Link(to_entry=entry, **link) for entry in replaced), ignore_conflicts=True)
     if kind == LinkKind.MERGED_FROM:  # it is found by their words when this returns
         search_rows.write_keywords(search_rows.keyword_rows([successor]), {locked.pk: locked.index_length})
-    search_rows.enqueue(changed)
+    search_rows.enqueue(changed_pks)
     scope_statistics.raise_version(locked)
     files.strike_lines(locked, replaced, now=now)
     return outcome
@@ -195,9 +195,9 @@ def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: da
     link = {"workspace_id": scope.workspace_id, "to_entry_id": entry_id, "kind": LinkKind.SOURCE_OF, "created_at": now}
     rows = list(source_entries.order_by("pk").only("pk", "trust"))
     Link.objects.bulk_create([Link(from_entry=source, **link) for source in rows], ignore_conflicts=True)
-    made = rows_of(scope, [entry_id]).only("pk", "trust").first() if rows else None
-    if made and trust.lower(made, rows):
-        rows_of(scope, [entry_id]).update(trust=made.trust, updated_at=now)
+    entry = rows_of(scope, [entry_id]).only("pk", "trust").first() if rows else None
+    if entry and trust.lower(entry, rows):
+        rows_of(scope, [entry_id]).update(trust=entry.trust, updated_at=now)
 
 
 def lock_entries(scope: Scope, expected: Expected) -> tuple[Scope, BulkOutcome, dict[int, Entry]]:
@@ -209,8 +209,8 @@ def lock_entries(scope: Scope, expected: Expected) -> tuple[Scope, BulkOutcome, 
     entries = Entry.objects.in_scope(locked).select_for_update().in_bulk(list(expected))
     outcome = BulkOutcome(applied=sorted(entries))
     outcome.skip(expected.keys() - entries.keys(), SkipReason.GONE)
-    changed = (pk for pk, entry in sorted(entries.items()) if expected[pk] not in (None, entry.version))
-    outcome.skip(changed, SkipReason.CHANGED)
+    changed_pks = (pk for pk, entry in sorted(entries.items()) if expected[pk] not in (None, entry.version))
+    outcome.skip(changed_pks, SkipReason.CHANGED)
     return locked, outcome, entries
 
 
@@ -244,31 +244,31 @@ def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_vers
 
     Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound; of a line of a file LineChanged.
     """
-    with _locked(entry, actor, expected_version) as (stored, scope):
-        slots = {name: getattr(stored, name) for name in COLUMN_SLOTS if getattr(stored, name)}
-        slots |= {slot.name: slot.value for slot in stored.slots.all()}
+    with _locked(entry, actor, expected_version) as (row, scope):
+        slots = {name: getattr(row, name) for name in COLUMN_SLOTS if getattr(row, name)}
+        slots |= {slot.name: slot.value for slot in row.slots.all()}
         slots = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
-        values = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
+        values = {name: getattr(row, name) for name in (*DRAFTED, "importance")}
         values |= {name: value for name, value in edit.columns.items() if name in values}
-        draft = Draft(scope=stored.scope, at=stored.created_at, slots=slots, chats=tuple(stored.chats), **values)
+        draft = Draft(scope=row.scope, at=row.created_at, slots=slots, chats=tuple(row.chats), **values)
         check(draft)
 
-        before, columns = stored.content, dict(edit.columns)
+        before, columns = row.content, dict(edit.columns)
         if "content" in columns and "category" not in columns:
-            columns |= marks_of(stored, columns["content"])
+            columns |= marks_of(row, columns["content"])
         if "content" in columns:
             columns["suspect"] = suspicion(draft)
         if columns.get("content", before) != before:
-            columns |= trust.reworded_by(stored, actor)
+            columns |= trust.reworded_by(row, actor)
         for name, value in columns.items():
-            setattr(stored, name, value)
+            setattr(row, name, value)
         for name in COLUMN_SLOTS:
             if name in edit.slots:
-                setattr(stored, name, edit.slots[name] or "")
-        _save(stored, scope, now, [*columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
-        files.reword_line(scope, stored, before)
-    stored.refresh_from_db(fields=["version"])
-    return stored
+                setattr(row, name, edit.slots[name] or "")
+        _save(row, scope, now, [*columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
+        files.reword_line(scope, row, before)
+    row.refresh_from_db(fields=["version"])
+    return row
 
 
 def revert(
@@ -284,8 +284,8 @@ def revert(
 
     A slot is named as `slots.env`. Raises VersionNotFound, or InvalidDraft for a field no version holds.
     """
-    with _locked(entry, actor, expected_version) as (stored, scope):
-        columns, slots = history.columns_and_slots(stored, version)
+    with _locked(entry, actor, expected_version) as (row, scope):
+        columns, slots = history.columns_and_slots(row, version)
         if only is not None:
             unknown = set(only) - set(REVERTIBLE) - {f"{SLOT_FIELD}{name}" for name in slots}
             if unknown:
@@ -293,13 +293,13 @@ def revert(
                 raise InvalidDraft(message % {"name": sorted(unknown)[0]}, field="only")
             columns = {name: value for name, value in columns.items() if name in only}
             slots = {name: value for name, value in slots.items() if f"{SLOT_FIELD}{name}" in only}
-        before = stored.content
+        before = row.content
         for name, value in columns.items():
-            setattr(stored, name, value)
-        _save(stored, scope, now, list(columns), slots)
-        files.reword_line(scope, stored, before)
-    stored.refresh_from_db()
-    return stored
+            setattr(row, name, value)
+        _save(row, scope, now, list(columns), slots)
+        files.reword_line(scope, row, before)
+    row.refresh_from_db()
+    return row
 
 
 @contextmanager
@@ -308,9 +308,9 @@ def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[
     with acting(actor):
         scope, outcome, entries = lock_entries(entry.scope, {entry.pk: expected_version})
         raise_skipped(entry, outcome)
-        stored = entries[entry.pk]
-        stored.scope = scope
-        yield stored, scope
+        row = entries[entry.pk]
+        row.scope = scope
+        yield row, scope
         scope_statistics.raise_version(scope)
 
 
@@ -327,25 +327,25 @@ def mark_read(workspace_id: int, messages: Mapping[str, datetime], *, now: datet
     return unread.filter(created_at__gte=since, origins__overlap=list(messages)).update(read_at=now)
 
 
-def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:
+def _save(entry: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:
     """Save columns, what is derived from them, and slots as one change; changed slots raise the version, too."""
-    had = {slot.name: slot.value for slot in stored.slots.all()}
+    had = {slot.name: slot.value for slot in entry.slots.all()}
     free = {name: value or None for name, value in slots.items() if name not in (*COLUMN_SLOTS, *RESERVED_SLOTS)}
     differing = {name: value for name, value in free.items() if had.get(name) != value}
     if differing:
-        stored.version += 1
+        entry.version += 1
         columns = [*columns, "version"]
     if "content" in columns:  # it is found by the new words when this returns
-        words = indexed_text(stored.content, path=stored.path, heading=stored.heading)
-        keywords = reword(stored, stored.content, text.terms(words))
+        words = indexed_text(entry.content, path=entry.path, heading=entry.heading)
+        keywords = reword(entry, entry.content, text.terms(words))
         search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
         columns = [*columns, "terms", "length", "fingerprint", "echo"]
     if not {"project", "content", "speaker", "names"}.isdisjoint(columns):
-        scope_statistics.learn_names(scope, [stored])
-    stored.updated_at = now
-    stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
-    search_rows.enqueue([stored.pk])
-    write_slots(stored, differing)
+        scope_statistics.learn_names(scope, [entry])
+    entry.updated_at = now
+    entry.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
+    search_rows.enqueue([entry.pk])
+    write_slots(entry, differing)
 
 
 def reword(entry: Entry, content: str, counts: Counter[int], echo: str | None = Echo.NONE) -> search_rows.KeywordRow:

@@ -42,8 +42,8 @@ def contradiction_of(line: Entry) -> Entry | None:
     if line.tier == 1:
         return dict(outdated_lines(line.scope_id, line.workspace_id)).get(line.pk)
     marks = Slot.objects.filter(entry=line.pk, workspace=line.workspace_id, name=CONTRADICTED_BY)
-    named = [value for value in marks.values_list("value", flat=True) if _UID.fullmatch(value)]
-    by = Entry.objects.filter(workspace=line.workspace_id, uid__in=named).first()
+    uids = [value for value in marks.values_list("value", flat=True) if _UID.fullmatch(value)]
+    by = Entry.objects.filter(workspace=line.workspace_id, uid__in=uids).first()
     newer = _in_use(by.pk, line.workspace_id) if by else None
     return newer if newer and newer.is_live() else None
 
@@ -61,9 +61,9 @@ def outdated_lines(scope_id: int, workspace_id: int) -> list[tuple[int, Entry | 
 
 def _in_use(pk: int | None, workspace_id: int) -> Entry | None:
     """An entry, or what took its place since."""
-    seen: set[int] = set()
-    while pk is not None and pk not in seen:
-        seen.add(pk)
+    seen_pks: set[int] = set()
+    while pk is not None and pk not in seen_pks:
+        seen_pks.add(pk)
         entry = Entry.objects.filter(pk=pk, workspace_id=workspace_id).first()
         if entry is None or entry.is_live():
             return entry

@@ -45,12 +45,12 @@ def trust_of(days: Sequence[DailyEvent]) -> dict[int, Origin]:
     """
     paths = sorted({path for day in days for path in day.origins})
     rows = Entry.objects.filter(scope__in={day.scope_id for day in days}, origins__overlap=paths)
-    kept = list(rows.values_list("scope_id", "origins", "trust")) if paths else []
+    items = list(rows.values_list("scope_id", "origins", "trust")) if paths else []
     trusts = {
-        day.pk: [trust for scope, own, trust in kept if scope == day.scope_id and not set(own).isdisjoint(day.origins)]
+        day.pk: [trust for scope, own, trust in items if scope == day.scope_id and not set(own).isdisjoint(day.origins)]
         for day in days
     }
-    return {pk: Origin.lowest(found) for pk, found in trusts.items() if found}
+    return {pk: Origin.lowest(day_trusts) for pk, day_trusts in trusts.items() if day_trusts}
 
 
 class SuppressedContent:
@@ -96,8 +96,8 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
         suppressed = SuppressedContent(scopes.values())
         erased = _are_erased(drafts)
         events: list[DailyEvent | None] = []
-        for draft, gone in zip(drafts, erased, strict=True):
-            if gone or suppressed.covers(draft.scope, draft.content, draft.origins):
+        for draft, is_erased in zip(drafts, erased, strict=True):
+            if is_erased or suppressed.covers(draft.scope, draft.content, draft.origins):
                 events.append(None)
                 continue
             event = DailyEvent(
@@ -179,8 +179,8 @@ def grow(
         for event in map(events.__getitem__, outcome.applied):
             event.content, event.terms = contents[event.pk], sorted(text.terms(contents[event.pk]))
             event.compressed_at, event.updated_at = None, now
-        changed = ["content", "terms", "compressed_at", "updated_at"]
-        DailyEvent.objects.bulk_update([events[pk] for pk in outcome.applied], changed)
+        columns = ["content", "terms", "compressed_at", "updated_at"]
+        DailyEvent.objects.bulk_update([events[pk] for pk in outcome.applied], columns)
     return outcome
 
 
@@ -262,8 +262,8 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
     outcome = BulkOutcome()
     outcome.skip(set(events) - current.keys(), SkipReason.GONE)
     if not force:
-        changed = history.changed_since_batch(prior, by=by, table=_TABLE)
-        outcome.skip(changed & current.keys(), SkipReason.CHANGED)
+        changed_pks = history.changed_since_batch(prior, by=by, table=_TABLE)
+        outcome.skip(changed_pks & current.keys(), SkipReason.CHANGED)
     outcome.applied = sorted(current.keys() - outcome.skipped.keys())
     for pk in outcome.applied:
         row = prior.get(pk, history.PriorRow())

@@ -208,9 +208,9 @@ def _check_characters(name: str, value: str) -> None:
 
 
 def _check_slots(draft: Draft) -> None:
-    chosen = [name for name in draft.slots if name not in COLUMN_SLOTS]  # those of the address are no choice
-    if len(chosen) > conf.SLOT_LIMIT:
-        message = _("{count} slots; at most {limit} fit.").format(count=len(chosen), limit=conf.SLOT_LIMIT)
+    chosen_slots = [name for name in draft.slots if name not in COLUMN_SLOTS]  # those of the address are no choice
+    if len(chosen_slots) > conf.SLOT_LIMIT:
+        message = _("{count} slots; at most {limit} fit.").format(count=len(chosen_slots), limit=conf.SLOT_LIMIT)
         raise InvalidDraft(message, field="slots")
     for name, value in draft.slots.items():
         if not name or len(name) > conf.SLOT_NAME_CHARS:
@@ -270,11 +270,11 @@ _CAPTURED = (Source.CONVERSATION_CAPTURE, Source.MEMORY_CAPTURE)
 
 def subtype_of(kinds: Iterable[SecretKind]) -> str:
     """The subtype of a memory with secrets of these kinds."""
-    named = sorted(set(kinds), key=list(SecretKind).index)
-    subtype = SECRET_SUBTYPE + ",".join(named)
+    ordered_kinds = sorted(set(kinds), key=list(SecretKind).index)
+    subtype = SECRET_SUBTYPE + ",".join(ordered_kinds)
     while len(subtype) > 40:  # the rarest ones have to do without
-        named.pop()
-        subtype = SECRET_SUBTYPE + ",".join(named)
+        ordered_kinds.pop()
+        subtype = SECRET_SUBTYPE + ",".join(ordered_kinds)
     return subtype
 
 
@@ -326,8 +326,8 @@ def suspicion(draft: Draft) -> Suspicion:
         return Suspicion.NONE
     texts = [draft.content, *(words.quote for words in draft.evidence)]
     is_of_turns = is_turn(draft.type, draft.content) or draft.type == EntryType.AUTO_CAPTURE
-    found = (suspicion_of(words, is_turn=is_of_turns) for words in texts)
+    suspicions = (suspicion_of(words, is_turn=is_of_turns) for words in texts)
     # said in a direct chat by whose memory it is
     is_spoken = draft.scope.kind == ScopeKind.USER and draft.source in _SPOKEN and bool(draft.chats)
     is_own = is_spoken and all(kind_of_key(chat) != ScopeKind.CHAT for chat in draft.chats)
-    return next((kind for kind in found if kind and not (kind == Suspicion.ORDER and is_own)), Suspicion.NONE)
+    return next((kind for kind in suspicions if kind and not (kind == Suspicion.ORDER and is_own)), Suspicion.NONE)

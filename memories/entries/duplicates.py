@@ -144,15 +144,15 @@ def stored_candidates(
     Most share a rare word with the draft and little else: what is too far apart is left where it is.
     """
     merged = ((n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged)
-    wanted = [(len(write.content), _probe_row(n, write)) for n, write in merged]
+    probe_rows = [(len(write.content), _probe_row(n, write)) for n, write in merged]
     candidates: dict[int, list[DuplicateCandidate]] = defaultdict(list)
-    if not wanted:
+    if not probe_rows:
         return candidates
     ttls = [policies.ttl(write.draft.type, write.draft.scope.kind) for write in writes]
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    asked = {"workspace": writes[0].draft.scope.workspace_id, "most": conf.DEDUPE_CANDIDATES}
-    for part in _parts(wanted):
-        for n, is_same, terms, *columns in postgresql.rows(_CANDIDATES, asked | {"wanted": json.dumps(part)}):
+    parameters = {"workspace": writes[0].draft.scope.workspace_id, "most": conf.DEDUPE_CANDIDATES}
+    for part in _parts(probe_rows):
+        for n, is_same, terms, *columns in postgresql.rows(_CANDIDATES, parameters | {"wanted": json.dumps(part)}):
             if not is_same and _share(terms, writes[n].counts) < least:
                 continue
             pk, content, fingerprint, pinned, echo, verification, stated_at, expires_at = columns
@@ -175,11 +175,11 @@ def stored_candidates(
     return candidates
 
 
-def _parts(wanted: Iterable[tuple[int, dict[str, object]]]) -> Iterator[list[dict[str, object]]]:
+def _parts(probe_rows: Iterable[tuple[int, dict[str, object]]]) -> Iterator[list[dict[str, object]]]:
     """Rows that ask for candidates, each given with the length of its draft, in parts of CHARS_AT_ONCE."""
     part: list[dict[str, object]] = []
     room = CHARS_AT_ONCE
-    for chars, row in wanted:
+    for chars, row in probe_rows:
         if part and chars > room:
             yield part
             part, room = [], CHARS_AT_ONCE
@@ -362,11 +362,11 @@ def find_echoes(
             for term in candidate.terms:
                 earlier[scope, term].append(candidate.content)
         echoes.append(echo)
-    wanted = [
+    probe_rows = [
         {"n": n, "scope": candidate.scope_id, "before": candidate.before, "probe": candidate.probe, "echo": Echo.TURN}
         for n, candidate in unclear.items()
     ]
-    rows = postgresql.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES]) if wanted else []
+    rows = postgresql.rows(_REPEATABLE, [workspace_id, json.dumps(probe_rows), CANDIDATES]) if probe_rows else []
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
         unclear[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
     for n, candidate in unclear.items():
@@ -374,9 +374,9 @@ def find_echoes(
     return echoes
 
 
-def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> None:
+def count_uses(uses: Iterable[tuple[int, datetime]], *, workspace_id: int) -> None:
     """Count entries that an answer repeats as used at that time; not where a recall served them, which counts (D2)."""
-    rows = [{"id": entry, "at": at.isoformat()} for entry, at in used]
+    rows = [{"id": entry, "at": at.isoformat()} for entry, at in uses]
     if not rows:
         return
     with postgresql.cursor() as cursor:
@@ -386,8 +386,8 @@ def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> No
 def mark_echoes(entries: Sequence[Entry], echoes: Sequence[Echo]) -> None:
     """Mark stored entries, and have their search rows made anew."""
     by_echo = {echo: [entry.pk for entry, own in zip(entries, echoes, strict=True) if own == echo] for echo in Echo}
-    changed = [*by_echo[Echo.ANSWER], *by_echo[Echo.TURN]]
-    search_rows.enqueue(changed)  # with their neighbours, before echoes are nobody's
+    marked_pks = [*by_echo[Echo.ANSWER], *by_echo[Echo.TURN]]
+    search_rows.enqueue(marked_pks)  # with their neighbours, before echoes are nobody's
     for echo, ids in by_echo.items():
         Entry.objects.filter(pk__in=ids).update(echo=echo)
     EntryVector.objects.filter(entry__in=by_echo[Echo.ANSWER]).delete()

@@ -194,9 +194,9 @@ def _forget_quotes(scope: Scope, purged: list[int]) -> None:
     turns = Entry.objects.filter(
         workspace_id=scope.workspace_id, type__in=[EntryType.CHAT_TURN, EntryType.USER_EXPLICIT]
     )
-    named = {origin for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for origin in origins}
-    quotes = Evidence.objects.filter(workspace_id=scope.workspace_id, origin__in=named)
+    paths = {origin for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for origin in origins}
+    quotes = Evidence.objects.filter(workspace_id=scope.workspace_id, origin__in=paths)
     quoted = set(quotes.values_list("origin", flat=True))
     if quoted:
-        kept = turns.exclude(pk__in=purged).filter(origins__overlap=sorted(quoted)).values_list("origins", flat=True)
-        evidence.forget(scope.workspace_id, sorted(quoted.difference(*kept)))
+        others = turns.exclude(pk__in=purged).filter(origins__overlap=sorted(quoted)).values_list("origins", flat=True)
+        evidence.forget(scope.workspace_id, sorted(quoted.difference(*others)))

@@ -24,9 +24,9 @@ def of_day(event: DailyEvent) -> str:
     return f"{_DAY}{event.uid}"
 
 
-def store(written: Iterable[tuple[Entry, Draft]]) -> None:
+def store(pairs: Iterable[tuple[Entry, Draft]]) -> None:
     """Store the quotes of drafts beside the entries they came to; one that is there stays as it is."""
-    add((entry, words) for entry, draft in written for words in draft.evidence)
+    add((entry, words) for entry, draft in pairs for words in draft.evidence)
 
 
 def add(quoted: Iterable[tuple[Entry, QuotedWords]]) -> None:
@@ -58,14 +58,14 @@ def evidence_of(entries: Collection[int], workspace_id: int) -> dict[int, list[E
         origins__contains=[OuterRef("origin")],
     )
     rows = list(Evidence.objects.filter(~Exists(redacted), workspace_id=workspace_id, entry__in=list(entries)))
-    gone: set[str] = set()  # notes of days that are out of use, or say no more what is quoted
+    stale_origins: set[str] = set()  # notes of days that are out of use, or say no more what is quoted
     if of_days := [row for row in rows if row.origin.startswith(_DAY)]:
         uids = {row.origin.removeprefix(_DAY) for row in of_days}
         events = DailyEvent.objects.in_use().filter(workspace_id=workspace_id, uid__in=uids)
         content = {of_day(event): event.content for event in events}
-        gone = {row.origin for row in of_days if row.quote not in content.get(row.origin, "")}
+        stale_origins = {row.origin for row in of_days if row.quote not in content.get(row.origin, "")}
     quotes: dict[int, list[Evidence]] = {}
-    for row in (row for row in rows if row.origin not in gone):
+    for row in (row for row in rows if row.origin not in stale_origins):
         quotes.setdefault(row.entry_id, []).append(row)
     return quotes
 
@@ -101,27 +101,27 @@ DELETE FROM memories_refusedfact WHERE workspace_id = %s AND id IN (
 def forget(workspace_id: int, origins: Collection[str]) -> int:
     """Forget the words of messages that are removed; how many quotes these were."""
     days = DailyEvent.objects.filter(workspace_id=workspace_id, origins__overlap=list(origins))
-    named = [*origins, *(of_day(event) for event in days.only("uid"))]
-    quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=named)
+    all_origins = [*origins, *(of_day(event) for event in days.only("uid"))]
+    quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=all_origins)
     entries = sorted(set(quotes.values_list("entry_id", flat=True)))
     with connection.cursor() as cursor:
-        cursor.execute(_FORGET_PLANS, {"workspace": workspace_id, "entries": entries, "origins": named})
-        cursor.execute(_FORGET_REFUSED, [workspace_id, named])
+        cursor.execute(_FORGET_PLANS, {"workspace": workspace_id, "entries": entries, "origins": all_origins})
+        cursor.execute(_FORGET_REFUSED, [workspace_id, all_origins])
     return quotes.delete()[0]
 
 
 def quoting_days(workspace_id: int, days: Collection[int]) -> set[int]:
     """The entries that quote these days."""
-    named = [of_day(event) for event in DailyEvent.objects.filter(workspace_id=workspace_id, pk__in=days)]
-    quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=named)
+    day_origins = [of_day(event) for event in DailyEvent.objects.filter(workspace_id=workspace_id, pk__in=days)]
+    quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=day_origins)
     return set(quotes.values_list("entry_id", flat=True))
 
 
 def days_quoted_by(workspace_id: int, entries: Collection[int]) -> set[int]:
     """The days that these entries quote."""
     quotes = Evidence.objects.filter(workspace_id=workspace_id, entry__in=entries, origin__startswith=_DAY)
-    named = {origin.removeprefix(_DAY) for origin in quotes.values_list("origin", flat=True)}
-    return set(DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named).values_list("pk", flat=True))
+    uids = {origin.removeprefix(_DAY) for origin in quotes.values_list("origin", flat=True)}
+    return set(DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=uids).values_list("pk", flat=True))
 
 
 #: By sets, for lists would be read through for every message of every row.
@@ -159,14 +159,14 @@ def lineage_of(workspace_id: int, *, entries: Iterable[int] = (), origins: Itera
 
     Only the given messages count: what was found may rest on others too, which are nobody's fault.
     """
-    lineage, named = set(entries), sorted(set(origins))
-    days = _ids(_DAYS, workspace=workspace_id, origins=named)
+    lineage, messages = set(entries), sorted(set(origins))
+    days = _ids(_DAYS, workspace=workspace_id, origins=messages)
     new: Collection[int] = lineage | {0}  # messages alone lead to entries as well
     while new:
-        rows = _ids(_ENTRIES, workspace=workspace_id, origins=named, days=sorted(days), entries=sorted(lineage))
+        rows = _ids(_ENTRIES, workspace=workspace_id, origins=messages, days=sorted(days), entries=sorted(lineage))
         new = rows - lineage
         lineage |= new
-    return Lineage(frozenset(lineage), frozenset(days), frozenset(named))
+    return Lineage(frozenset(lineage), frozenset(days), frozenset(messages))
 
 
 def _ids(statement: str, **values: Any) -> set[int]:

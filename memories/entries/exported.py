@@ -79,18 +79,18 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
         writes.append(PendingWrite.of(draft))
     suppressions = Suppressions([locked.pk], writes, are_any=True)
     erased = Tombstones([locked]).covering_writes(writes)
-    made: dict[int, Entry] = {}  # by its place among the exported
+    new_entries: dict[int, Entry] = {}  # by its place among the exported
     for n, (item, write) in enumerate(zip(exported, writes, strict=True)):
         if not erased[n] and not (item.is_live and suppressions.against(write)):
-            made[n] = _entry(locked, item, write)
-    for entry, pk in zip(made.values(), _new_ids(Entry, len(made)), strict=True):
+            new_entries[n] = _entry(locked, item, write)
+    for entry, pk in zip(new_entries.values(), _new_ids(Entry, len(new_entries)), strict=True):
         entry.pk = pk
-    _write_related([(entry, exported[n]) for n, entry in made.items()])
-    live = [entry for n, entry in made.items() if exported[n].is_live]
+    _write_related([(entry, exported[n]) for n, entry in new_entries.items()])
+    live = [entry for n, entry in new_entries.items() if exported[n].is_live]
     scope_statistics.count_new({locked.pk: locked}, live)
     search_rows.write_keywords([search_rows.keyword_row(entry) for entry in live], {locked.pk: locked.index_length})
     search_rows.enqueue([], new=[entry.pk for entry in live])
-    return [made.get(n) for n in range(len(exported))]
+    return [new_entries.get(n) for n in range(len(exported))]
 
 
 def _entry(scope: Scope, exported: ExportedEntry, write: PendingWrite) -> Entry:
@@ -160,7 +160,7 @@ class NamedSuccessor:
         return entry.superseded_by_id is None and entry.version == self.version - 1
 
 
-def name_successors(named: Sequence[NamedSuccessor]) -> None:
+def name_successors(successors: Sequence[NamedSuccessor]) -> None:
     """Name what took the place of entries that were brought in without it. Inside the caller's transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -168,9 +168,9 @@ def name_successors(named: Sequence[NamedSuccessor]) -> None:
             " FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS named (entry, successor, archived_at)"
             " WHERE e.id = named.entry",
             [
-                [naming.entry for naming in named],
-                [naming.successor for naming in named],
-                [naming.archived_at for naming in named],
+                [naming.entry for naming in successors],
+                [naming.successor for naming in successors],
+                [naming.archived_at for naming in successors],
             ],
         )
 
@@ -220,12 +220,12 @@ def copy_rows(model: type[models.Model], rows: Iterable[Mapping[str, Any]], *, a
     blank = {column.attname: column.get_default() for column in columns}
     pending = iter(rows)
     while chunk := list(islice(pending, CHUNK)):
-        named = [column for column in columns if column.attname in chunk[0] or not column.primary_key]
-        names = ", ".join(str(column.column) for column in named)
+        copied_columns = [column for column in columns if column.attname in chunk[0] or not column.primary_key]
+        names = ", ".join(str(column.column) for column in copied_columns)
         statement = f"COPY {model._meta.db_table} ({names}) FROM STDIN"
         with acting(actor), connection.cursor() as cursor, cursor.copy(statement) as copy:
             for row in chunk:
-                values = (row.get(column.attname, blank[column.attname]) for column in named)
+                values = (row.get(column.attname, blank[column.attname]) for column in copied_columns)
                 copy.write_row([str(value) if isinstance(value, models.Choices) else value for value in values])
         yield len(chunk)
 

@@ -51,13 +51,13 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
     """
     refused: list[InvalidDraft] = []
 
-    def strike(text: str, gone: Sequence[Entry]) -> str:
+    def strike(text: str, old_entries: Sequence[Entry]) -> str:
         # the blocks that say what these entries say: of several the nearest to where an entry stood, each for one
         free: defaultdict[str, list[markdown.Block]] = defaultdict(list)
         for block in markdown.blocks(text):
             free[block.text].append(block)
         struck = []
-        for entry in gone:
+        for entry in old_entries:
             if same := free[entry.content]:
                 nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
                 same.remove(nearest)
@@ -69,7 +69,7 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
 
     for path, of_file in _by_path(entries).items():
         try:
-            _rewrite(scope, path, partial(strike, gone=of_file))
+            _rewrite(scope, path, partial(strike, old_entries=of_file))
         except (OSError, PlatformError) as problem:
             if must:
                 raise
@@ -89,8 +89,8 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
                 there[entry.content] -= 1
             else:
                 missing[entry.content].append(entry)
-        wanted = [content for content, same in missing.items() for _entry in same]
-        text, new = markdown.unstruck_all(text, wanted)
+        contents = [content for content, same in missing.items() for _entry in same]
+        text, new = markdown.unstruck_all(text, contents)
         for content in new:
             entry = missing[content].pop()
             gap = "" if not text or text.endswith("\n") else "\n"
@@ -169,17 +169,17 @@ def write(scope: Scope, day: date) -> bool | None:
 
     The note is read with the file locked: of two who write at once the last writes what holds.
     """
-    changed = False
+    is_changed = False
 
     def change(text: str) -> str:
-        nonlocal changed
+        nonlocal is_changed
         notes = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date=day)
         content = notes.filter(source=DAY_NOTE).order_by("-pk").values_list("content", flat=True).first() or ""
         if content and not conf.ARCHIVE_TO_FILES:
             return text
-        wanted = markdown.archived(text, day, content)
-        changed = wanted != text
-        return wanted
+        new_text = markdown.archived(text, day, content)
+        is_changed = new_text != text
+        return new_text
 
     try:
         folder = scope_folder(scope.workspace.folder, scope.key)
@@ -187,4 +187,4 @@ def write(scope: Scope, day: date) -> bool | None:
     except (OSError, PlatformError) as problem:
         log.warning("day_note.not_in_file", scope=scope.key, day=day.isoformat(), problem=str(problem))
         return None
-    return changed
+    return is_changed

@@ -83,8 +83,8 @@ def stored_columns(row: Any) -> dict[str, Any]:
             f"SELECT to_jsonb(t)::text FROM {table} t WHERE id = %s AND workspace_id = %s",  # noqa: S608 (quoted)
             [row.pk, row.workspace_id],
         )
-        stored = cursor.fetchone()
-    columns: dict[str, Any] = json.loads(stored[0]) if stored else {}
+        record = cursor.fetchone()
+    columns: dict[str, Any] = json.loads(record[0]) if record else {}
     return columns
 
 
@@ -115,8 +115,8 @@ def columns_and_slots(entry: Entry, version: int) -> tuple[dict[str, Any], dict[
     """
     old = as_of_version(entry, version)
     columns = read_columns({name: value for name, value in old.items() if name in REVERTIBLE})
-    removed: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
-    return columns, removed | slots_as_of_version(entry, version)
+    absent_slots: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
+    return columns, absent_slots | slots_as_of_version(entry, version)
 
 
 def differences(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
@@ -146,10 +146,10 @@ def changes_of(row: Any) -> QuerySet[Change]:
 def slot_changes_of(entry: Entry) -> QuerySet[Change]:
     """The changes of an entry's slots, also of removed ones, whose whole row the history keeps."""
     table = Slot._meta.db_table
-    removed = Change.objects.filter(
+    removals = Change.objects.filter(
         workspace_id=entry.workspace_id, table_name=table, op=Operation.DELETE, old__entry_id=entry.pk
     )
-    rows = {*removed.values_list("row_id", flat=True), *_slots(entry).values_list("pk", flat=True)}
+    rows = {*removals.values_list("row_id", flat=True), *_slots(entry).values_list("pk", flat=True)}
     return Change.objects.filter(Q(table_name=table, row_id__in=rows), workspace_id=entry.workspace_id)
 
 
@@ -282,7 +282,7 @@ def served_versions(
 ) -> dict[int, ServedVersion]:
     """The versions of these entries at the time of a recall; `versions` names those of candidates not served."""
     by_trace = served_versions_by_trace([trace], entries, versions or {})
-    return {entry: served for (_trace, entry), served in by_trace.items()}
+    return {entry: version for (_trace, entry), version in by_trace.items()}
 
 
 def served_versions_by_trace(
@@ -300,16 +300,16 @@ def served_versions_by_trace(
             if pk in entries:
                 version = versions.get(pk, (candidates or {}).get(pk))
                 points[trace.pk, pk] = PointInHistory(pk, version, trace.created_at)
-    changed = [key for key, point in points.items() if entries[point.row_id].version != point.version]
+    changed_keys = [key for key, point in points.items() if entries[point.row_id].version != point.version]
     workspace = traces[0].workspace_id if traces else 0
-    past = dict(zip(changed, contents_at(Entry, workspace, [points[key] for key in changed]), strict=True))
-    served = {}
+    past = dict(zip(changed_keys, contents_at(Entry, workspace, [points[key] for key in changed_keys]), strict=True))
+    versions_by_key = {}
     for key in points:
         now = entries[key[1]]
         version, words, since = past.get(key, (now.version, None, now.updated_at))
         words = now.content if words is None else words
-        served[key] = ServedVersion(version, words, words != now.content, since or now.created_at)
-    return served
+        versions_by_key[key] = ServedVersion(version, words, words != now.content, since or now.created_at)
+    return versions_by_key
 
 
 def suppressed_entries(entries: Mapping[int, Entry]) -> set[int]:
@@ -341,12 +341,12 @@ def blocked_by_dependents(
     dependents = _replaced_since(scope, expiring, of, by)
     if not dependents:
         return {}
-    back, changed = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
+    back, changed_pks = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
     back |= set(restored)
     blocked = {pk: others - back for pk, others in dependents.items() if others - back}
 
     # of the others the end of the id of the batch that replaced each
-    standing = {other for others in blocked.values() for other in others - changed}
+    standing = {other for others in blocked.values() for other in others - changed_pks}
     gave = Change.objects.filter(table_name=ENTRIES, row_id__in=standing, batch_id__isnull=False)
     gave = gave.filter(old__has_any_keys=list(_REPLACED)).order_by("row_id", "-id").distinct("row_id")
     last = {row: batch for row, batch in gave.values_list("row_id", "batch_id") if batch is not None}
@@ -354,8 +354,8 @@ def blocked_by_dependents(
     batches = {row: f"…{uids[batch].hex[-8:]}" for row, batch in last.items() if batch in uids}
     skipped = {}
     for pk, others in blocked.items():
-        names = sorted({batches[other] for other in others - changed if other in batches})
-        skipped[pk] = (SkipReason.STANDS, ", ".join(names) or "—") if others - changed else (SkipReason.CHANGED, "")
+        names = sorted({batches[other] for other in others - changed_pks if other in batches})
+        skipped[pk] = (SkipReason.STANDS, ", ".join(names) or "—") if others - changed_pks else (SkipReason.CHANGED, "")
     return skipped
 
 
@@ -383,14 +383,14 @@ def _replaced_since(scope: Scope, expiring: Collection[int], of: int, by: int | 
 
 def _restored_by_undo(others: Collection[int], of: int, by: int | None, force: bool) -> tuple[set[int], set[int]]:
     """Of entries batch `of` replaced: those the undo puts back, and those it does not because they were changed."""
-    named = set(others)
+    undone_pks = set(others)
     if by is not None:
         rows = BatchChange.objects.filter(batch=by, entry__in=others).exclude(state=ChangeState.LEFT)
-        named = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
-    prior = rows_before(of, ENTRIES, named)
+        undone_pks = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
+    prior = rows_before(of, ENTRIES, undone_pks)
     last = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
-    changed = set() if force else changed_since(last, by=by or 0)
-    return last.keys() - changed, changed
+    changed_pks = set() if force else changed_since(last, by=by or 0)
+    return last.keys() - changed_pks, changed_pks
 
 
 #: Slots are written just after their entry; changes by one actor within this time are one revision.

@@ -67,28 +67,28 @@ def count_scope(scope: Scope, is_dry: bool = False) -> bool:
     """
     with transaction.atomic():
         lock_scopes([scope])
-        changed = recount(scope)
+        was_wrong = recount(scope)
         transaction.set_rollback(is_dry)
-    return changed
+    return was_wrong
 
 
 def recount(scope: Scope) -> bool:
     """The same while nobody else writes to the scope."""
     with connection.cursor() as cursor:
         cursor.execute(_RECOUNT, {"scope": scope.pk, "workspace": scope.workspace_id})
-        changed = bool(cursor.rowcount)
+        was_wrong = bool(cursor.rowcount)
         cursor.execute(_LENGTHS, [scope.pk])
         entries, average = cursor.fetchone()
     current = Scope.objects.get(pk=scope.pk)
-    changed = changed or (current.entry_count, round(current.average_length, 6)) != (entries, round(average, 6))
+    was_wrong = was_wrong or (current.entry_count, round(current.average_length, 6)) != (entries, round(average, 6))
     current.entry_count, current.average_length = entries, average
-    named = scope_statistics.reread_names(current)
-    changed = changed or named != (current.projects, current.nicknames)
-    current.projects, current.nicknames = named
-    if scope_statistics.settle_index_length(current) or changed:
+    names = scope_statistics.reread_names(current)
+    was_wrong = was_wrong or names != (current.projects, current.nicknames)
+    current.projects, current.nicknames = names
+    if scope_statistics.settle_index_length(current) or was_wrong:
         columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
         scope_statistics.raise_version(current, **{column: getattr(current, column) for column in columns})
-    return changed
+    return was_wrong
 
 
 #: A scope of so many entries has all search rows weighed anew where their average length was another then; a larger one
@@ -233,10 +233,10 @@ def as_they_were(
     workspace_id: int, scopes: Collection[int], moment: datetime, *, model_id: int | None, reworded: Sequence[Reworded]
 ) -> Iterator[None]:
     """Inside, these scopes of a workspace are read as they were at a moment, and nothing stored can be written."""
-    given = {"workspace": workspace_id, "scopes": list(scopes), "moment": moment, "counted": moment - COUNTED_AFTER}
+    values = {"workspace": workspace_id, "scopes": list(scopes), "moment": moment, "counted": moment - COUNTED_AFTER}
     try:
         with transaction.atomic():
-            _Past(given, model_id).build(reworded)
+            _Past(values, model_id).build(reworded)
             yield
             transaction.set_rollback(True)
     finally:
@@ -253,24 +253,24 @@ def _forget_plans() -> None:
 class _Past:
     """The tables of one question, as they are filled."""
 
-    def __init__(self, given: Mapping[str, Any], model_id: int | None) -> None:
-        self.given, self.model_id = given, model_id
+    def __init__(self, values: Mapping[str, Any], model_id: int | None) -> None:
+        self.values, self.model_id = values, model_id
         with connection.cursor() as cursor:
             cursor.execute("SELECT quote_ident(current_schema())")
             (self.schema,) = cursor.fetchone()
 
     def build(self, reworded: Sequence[Reworded]) -> None:
-        changed = {pk for (pk,) in self._run(_CHANGED, counting=[*_COUNTING])}
-        beside = _with_relatives(changed) if changed else set()
+        changed_pks = {pk for (pk,) in self._run(_CHANGED, counting=[*_COUNTING])}
+        beside = _with_relatives(changed_pks) if changed_pks else set()
         for table, rows in _DERIVED.items():
             self._create(table, "INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING INDEXES")
             self._run(_COPY.format(table=table, schema=self.schema, rows=rows))
         for table in _PLAIN:
             self._create(table, "INCLUDING DEFAULTS")
-        for table, where, removed in _RECORDED_TABLES:
-            gone = f"{_REMOVED.format(name=table)} AND {removed}" if removed else "SELECT NULL::bigint WHERE false"
-            stored = f"{self.schema}.{table}"
-            self._run(_RECORDED.format(stored=stored, name=table, where=where, removed=gone))
+        for table, where, removal in _RECORDED_TABLES:
+            removals = f"{_REMOVED.format(name=table)} AND {removal}" if removal else "SELECT NULL::bigint WHERE false"
+            stored_table = f"{self.schema}.{table}"
+            self._run(_RECORDED.format(stored=stored_table, name=table, where=where, removed=removals))
         self._run(_INDEXES)
         self._run(_ACCESS.format(schema=self.schema))
 
@@ -288,17 +288,17 @@ class _Past:
         self._run("UPDATE pg_temp.memories_scope SET frozen = false, version = %(version)s", version=version)
         _forget_plans()
         self._run("SET TRANSACTION READ ONLY")
-        if changed:
-            self._derive(changed, beside)
+        if changed_pks:
+            self._derive(changed_pks, beside)
 
     def _create(self, table: str, like: str) -> None:
         self._run(f"CREATE TEMP TABLE {table} (LIKE {self.schema}.{table} {like}) ON COMMIT DROP")
 
-    def _derive(self, changed: set[int], beside: set[int]) -> None:
+    def _derive(self, changed_pks: set[int], beside: set[int]) -> None:
         """Count the scopes anew, and make the search rows of what was not as it is, and of what stands beside it."""
-        stale = changed | beside | _with_relatives(changed)
+        stale = changed_pks | beside | _with_relatives(changed_pks)
         # what was made since is in the stored table alone
-        places = ((self.schema, changed), ("pg_temp", stale))
+        places = ((self.schema, changed_pks), ("pg_temp", stale))
         touched = {pk for schema, ids in places for (pk,) in self._run(_SCOPES_OF.format(schema=schema), ids=[*ids])}
         for scope in Scope.objects.filter(pk__in=touched):
             # Count a scope and read who had spoken; whether its search rows are weighed with another length now
@@ -328,7 +328,7 @@ class _Past:
     def _run(self, statement: str, **more: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
             is_plain = "%(" not in statement
-            cursor.execute(statement, None if is_plain else {**self.given, **more})
+            cursor.execute(statement, None if is_plain else {**self.values, **more})
             return cursor.fetchall() if cursor.description else []
 
 

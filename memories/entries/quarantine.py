@@ -32,8 +32,8 @@ def quarantine_many(
     outcome.skip((pk for pk in outcome.applied if entries[pk].quarantined_at), SkipReason.ALREADY)
     if not outcome.applied:
         return outcome
-    chosen = [entries[pk] for pk in outcome.applied]
-    live = [entry for entry in chosen if entry.is_live()]
+    quarantined_entries = [entries[pk] for pk in outcome.applied]
+    live = [entry for entry in quarantined_entries if entry.is_live()]
     rows_of(locked, outcome.applied).update(
         suppressed_at=Coalesce("suppressed_at", Value(now)), quarantined_at=now, updated_at=now
     )
@@ -49,7 +49,7 @@ def quarantine_many(
                 actor=actor,
                 created_at=now,
             )
-            for entry in chosen
+            for entry in quarantined_entries
         ),
         ignore_conflicts=True,  # people took it out before, with its messages
     )

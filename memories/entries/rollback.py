@@ -44,8 +44,8 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     outcome = BulkOutcome(applied=sorted(current))
     outcome.skip(set(entries) - current.keys(), SkipReason.GONE)
     if not force:
-        changed = changed_since_batch(prior, by=by)
-        outcome.skip(changed & current.keys(), SkipReason.CHANGED)
+        changed_pks = changed_since_batch(prior, by=by)
+        outcome.skip(changed_pks & current.keys(), SkipReason.CHANGED)
     # what is in quarantine is let back by the undo of the batch that put it there
     let_back = {pk for pk, row in prior.items() if "quarantined_at" in row.columns}
     outcome.skip((pk for pk in current.keys() - let_back if current[pk].quarantined_at), SkipReason.QUARANTINED)
@@ -65,14 +65,14 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
         before = [current[pk] for pk in outcome.applied if current[pk].path]
         after = Entry.objects.in_scope(locked).in_bulk([entry.pk for entry in before]) if before else {}
         pairs = [(entry, after[entry.pk]) for entry in before if entry.pk in after]
-        files.strike_lines(locked, [was for was, put in pairs if was.is_live() and not put.is_live()], now=now)
-        files.restore_lines(locked, [put for was, put in pairs if put.is_live() and not was.is_live()], now=now)
-        for was, put in pairs:
-            if was.is_live():
+        files.strike_lines(locked, [old for old, new in pairs if old.is_live() and not new.is_live()], now=now)
+        files.restore_lines(locked, [new for old, new in pairs if new.is_live() and not old.is_live()], now=now)
+        for old, new in pairs:
+            if old.is_live():
                 try:
-                    files.reword_line(locked, put, was.content)
+                    files.reword_line(locked, new, old.content)
                 except LineChanged as problem:  # its file holds: it is read again
-                    files.note_problem(locked, put.path, FileProblem.NOT_WRITTEN, str(problem), now)
+                    files.note_problem(locked, new.path, FileProblem.NOT_WRITTEN, str(problem), now)
     return outcome
 
 
@@ -80,11 +80,11 @@ def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, 
     """The rows of these entries that the batch changed or removed, as they were."""
     _model, columns = RELATED[table]
     here = " OR ".join(f"{column} = ANY(%(entries)s)" for column in columns)
-    gone = " OR ".join(f"(old -> '{column}')::bigint = ANY(%(entries)s)" for column in columns)
+    old_condition = " OR ".join(f"(old -> '{column}')::bigint = ANY(%(entries)s)" for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id FROM {table} WHERE {here} UNION SELECT row_id FROM memories_change"  # noqa: S608 (our own tables)
-            f" WHERE batch_id = %(batch)s AND table_name = %(table)s AND op = 'D' AND ({gone})",
+            f" WHERE batch_id = %(batch)s AND table_name = %(table)s AND op = 'D' AND ({old_condition})",
             {"entries": list(entries), "batch": batch, "table": table},
         )
         rows = [row[0] for row in cursor.fetchall()]
@@ -119,16 +119,16 @@ _POPULATE = f"""
 
 
 def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int, Entry], now: datetime) -> None:
-    made = [pk for pk, row in prior.items() if row.is_new]  # archived since or not: it stays so by this undo
-    Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
-    changed = {pk: row.columns for pk, row in prior.items() if not row.is_new and row.columns}
-    if not changed:
+    new_pks = [pk for pk, row in prior.items() if row.is_new]  # archived since or not: it stays so by this undo
+    Entry.objects.in_scope(scope).filter(pk__in=new_pks).update(archived_at=now, updated_at=now)
+    old_columns = {pk: row.columns for pk, row in prior.items() if not row.is_new and row.columns}
+    if not old_columns:
         return
     with connection.cursor() as cursor:
-        cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
+        cursor.execute(_POPULATE, [now, list(old_columns), [json.dumps(columns) for columns in old_columns.values()]])
 
     # expired entries in use again get a new term where their time is over, or the next run takes them
-    expired = [pk for pk in changed if current[pk].expired_at]
+    expired = [pk for pk in old_columns if current[pk].expired_at]
     policies = Policy.objects.of(scope.workspace_id)
     over = policies.over(now, scope_kind=scope.kind)
     for entry in Entry.objects.in_scope(scope).live().filter(over, pk__in=expired).only("type", "scope"):
@@ -136,7 +136,7 @@ def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int
         Entry.objects.filter(pk=entry.pk).update(expires_at=policies.end_of_undone(entry, now))
 
     # the restored words are counted and indexed
-    reworded = [current[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
+    reworded = [current[pk] for pk, columns in old_columns.items() if "terms" in columns or "content" in columns]
     if reworded:
         counted: Counter[int] = Counter()
         restored = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in reworded])
@@ -150,15 +150,15 @@ def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int
 def _restore_related(table: str, rows: dict[int, PriorRow], entries: set[int]) -> None:
     """Remove the rows of these entries that the batch made; put back those it changed or removed."""
     model, columns = RELATED[table]
-    stored = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}
-    removed: list[int] = []
+    current = {row.pk: row for row in model.objects.filter(pk__in=list(rows))}
+    removed_pks: list[int] = []
     for pk, row in rows.items():
-        owners = {getattr(stored[pk], column) if pk in stored else row.columns.get(column) for column in columns}
+        owners = {getattr(current[pk], column) if pk in current else row.columns.get(column) for column in columns}
         if owners.isdisjoint(entries):
             continue
         if row.is_new:
-            removed.append(pk)
-        elif pk in stored:
+            removed_pks.append(pk)
+        elif pk in current:
             model.objects.filter(pk=pk).update(**row.restorable)
         else:  # under its own id, unless its place was taken meanwhile
             with connection.cursor() as cursor:
@@ -167,4 +167,4 @@ def _restore_related(table: str, rows: dict[int, PriorRow], entries: set[int]) -
                     " ON CONFLICT DO NOTHING",
                     [json.dumps(row.columns)],
                 )
-    model.objects.filter(pk__in=removed).delete()
+    model.objects.filter(pk__in=removed_pks).delete()

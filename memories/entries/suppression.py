@@ -70,10 +70,10 @@ class Suppressions:
         row = next((row for row in self._rows if _matches(row, write) and not _is_asked_again(row, write)), None)
         if row is None:
             return None
-        added = [origin for origin in write.draft.origins if origin not in row.origins]
-        if write.draft.source in REPLAYED_SOURCES and added and len(row.origins) < ORIGINS_MOST:
+        new_origins = [origin for origin in write.draft.origins if origin not in row.origins]
+        if write.draft.source in REPLAYED_SOURCES and new_origins and len(row.origins) < ORIGINS_MOST:
             # the messages in which the words were repeated are covered, too
-            row.origins = [*row.origins, *added]
+            row.origins = [*row.origins, *new_origins]
             conversations = {origin.rpartition("/")[0] for origin in row.origins}
             row.conversation = conversations.pop() if len(conversations) == 1 else SEVERAL
             row.save(update_fields=["origins", "conversation"])
@@ -129,13 +129,13 @@ def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: st
 
     # by entry, the fingerprints of its earlier words, and of what else rests on its messages
     fingerprints: defaultdict[int, set[str]] = defaultdict(set)
-    changed = Change.objects.filter(
+    changes = Change.objects.filter(
         workspace_id=scope.workspace_id,
         table_name=Entry._meta.db_table,
         row_id__in=[entry.pk for entry in (*entries, *resting)],
         old__has_key="fingerprint",
     )
-    for pk, fingerprint in changed.values_list("row_id", "old__fingerprint"):
+    for pk, fingerprint in changes.values_list("row_id", "old__fingerprint"):
         fingerprints[pk].add(fingerprint)
     for entry in resting:
         fingerprints[entry.pk].add(entry.fingerprint)
@@ -246,10 +246,10 @@ def seed() -> bytes:
 
     Raises LookupError where nobody was ever erased.
     """
-    kept = secrets.read(SECRET)
-    if kept is None:
+    secret = secrets.read(SECRET)
+    if secret is None:
         raise LookupError(SECRET)
-    return base64.b64decode(kept)
+    return base64.b64decode(secret)
 
 
 def begin(former: bytes | None = None) -> None:

@@ -167,8 +167,8 @@ def remember_many(
         writes = [PendingWrite.of(draft) for draft in drafts]
         context = begin_write(writes)
         results = _Writer(locked or context.scopes, context, now).write(writes)
-        changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
-        mark_contradicted(changed, now=now, actor=actor)
+        changed_entries = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
+        mark_contradicted(changed_entries, now=now, actor=actor)
         evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
     for result, draft in zip(results, drafts, strict=True):
         log.info(
@@ -205,14 +205,14 @@ class _Writer:
         for write, echo in zip(writes, find_echoes(texts, context.frequency, workspace_id=workspace), strict=True):
             write.echo = echo
         repeats = ((write, text_of) for write, text_of in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
-        used = ((entry, write.draft.at) for write, text_of in repeats for entry in text_of.repeated)
-        count_uses(used, workspace_id=workspace)
+        uses = ((entry, write.draft.at) for write, text_of in repeats for entry in text_of.repeated)
+        count_uses(uses, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes, are_any=context.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)
         for write, is_erased in zip(writes, covered, strict=True):
             write.is_erased, write.is_quarantined = is_erased, self.suppressions.quarantines(write)
-        stored = stored_candidates(writes, context.policies, self.now)
-        decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
+        candidates = stored_candidates(writes, context.policies, self.now)
+        decided = [self._decide(write, candidates[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]
         if links := [link for several in linked for link in several]:
@@ -231,7 +231,7 @@ class _Writer:
             for write, (entry, outcome), links in zip(writes, decided, linked, strict=True)
         ]
 
-    def _decide(self, write: PendingWrite, stored: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
+    def _decide(self, write: PendingWrite, candidates: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
         """What happens to a write, and the entry it comes to; None: one of its own."""
         if write.is_erased:
             if write.draft.source not in MACHINE_SOURCES:
@@ -242,7 +242,7 @@ class _Writer:
         if suppressed := self.suppressions.against(write):
             return suppressed, Outcome.SUPPRESSED
         write.ends_suppression = self.suppressions.lift(write)
-        candidate, likeness, apart = best_candidate(write, [*stored, *self.pending.like(write)])
+        candidate, likeness, apart = best_candidate(write, [*candidates, *self.pending.like(write)])
         is_reworded = likeness is not Likeness.SAME
         if candidate and is_reworded and (_is_weaker(write, candidate) or not self._may_reword(write, candidate)):
             apart, candidate = [*apart, candidate], None
