@@ -64,19 +64,19 @@ def _marked(*amounts: object) -> str:
     return "".join(f" {MARK}{amount}{MARK} " for amount in amounts)
 
 
-def numeral(written: str) -> int:
+def numeral(text: str) -> int:
     """What digits or a Chinese numeral count: 两百五十 is 250."""
-    if written.isdecimal():
-        return int(written)
-    if not any(char in "十百千万萬亿億" for char in written):
-        return int("".join(str(_DIGITS[char]) for char in written))
+    if text.isdecimal():
+        return int(text)
+    if not any(char in "十百千万萬亿億" for char in text):
+        return int("".join(str(_DIGITS[char]) for char in text))
     for char, scale in (("亿", 10**8), ("億", 10**8), ("万", 10**4), ("萬", 10**4)):
-        if char in written:
-            head, tail = written.split(char, 1)
+        if char in text:
+            head, tail = text.split(char, 1)
             rest = _DIGITS[tail] * scale // 10 if len(tail) == 1 and tail in _DIGITS else numeral(tail) if tail else 0
             return (numeral(head) if head else 1) * scale + rest
     total, digit, unit = 0, 0, 1
-    for place, char in enumerate(written):
+    for place, char in enumerate(text):
         if char in _UNITS:
             unit = _UNITS[char]
             total += (digit if digit or place else 1) * unit

@@ -137,12 +137,12 @@ def read(sentence: str) -> Reading:
         return NOTHING
     if _UNSURE.search(plain) or _FLEETING.search(plain) or _BESIDE.search(plain):
         return NOTHING
-    found = list(_values(plain))
-    if not found:
+    values = list(_values(plain))
+    if not values:
         return NOTHING
-    ends = [span for span, _value in found]
+    ends = [span for span, _value in values]
     return Reading(
-        tuple(dict.fromkeys(value for _span, value in found)),
+        tuple(dict.fromkeys(value for _span, value in values)),
         is_new=_CHANGED.search(plain) is not None,
         is_alone=_is_alone(plain, ends),
     )

@@ -141,19 +141,19 @@ class Window:
         return middle - around, middle + around + _ONE_DAY
 
 
-def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterable[int]] = tuple) -> list[Window]:
+def windows(text: str, *, today: date | None = None, years: Callable[[], Iterable[int]] = tuple) -> list[Window]:
     """What a text names, dates of the calendar first.
 
-    `asked` is the local day of the question; without it «yesterday» means nothing. `years` tells in which years a date
+    `today` is the local day of the question; without it «yesterday» means nothing. `years` tells in which years a date
     without a year may be meant; it is called only when one is named.
     """
-    named: list[Window] = []
+    named_windows: list[Window] = []
 
     def take(match: re.Match[str], stretches: list[Stretch] | None) -> str:
         """What is left of a match: nothing of one that names these stretches, all of one that names none."""
         if stretches is None:
             return match.group()
-        named.extend(Window(start, end, match.group().strip()) for start, end in stretches)
+        named_windows.extend(Window(start, end, match.group().strip()) for start, end in stretches)
         return " "
 
     def take_counted(reckoned: _Reckoning, today: date, match: re.Match[str]) -> str:
@@ -163,25 +163,25 @@ def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterabl
     plain = unicodedata.normalize("NFKC", text)
     rest = _CHINESE_YEAR.sub(lambda year: "".join(str(_DIGITS[digit]) for digit in year.group()), plain)
     for pattern in _ABSOLUTE:
-        rest = pattern.sub(lambda match: take(match, _absolute(match.groupdict(), asked, years)), rest)
-    if asked is not None:
+        rest = pattern.sub(lambda match: take(match, _absolute(match.groupdict(), today, years)), rest)
+    if today is not None:
         for reckoned, pattern in _RELATIVE:
-            rest = pattern.sub(partial(take_counted, reckoned, asked), rest)
-    return named
+            rest = pattern.sub(partial(take_counted, reckoned, today), rest)
+    return named_windows
 
 
-def _absolute(groups: Groups, asked: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
+def _absolute(groups: Groups, today: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
     """The days of a date of the calendar; one without a year is meant in each of these. None: it is no date."""
     name, day = groups.get("month"), _number(groups.get("day"))
     month = _MONTHS.get((name or "").lower()) or _number(name)
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     which, part = (groups.get("which") or "").lower(), groups.get("part")
-    if which and asked is None:
+    if which and today is None:
         return None
-    if which and month and asked:
-        back = int(month >= asked.month) if which == "last" else _YEARS_BACK[which]
-        likely_years: Iterable[int] = [asked.year - back]
+    if which and month and today:
+        back = int(month >= today.month) if which == "last" else _YEARS_BACK[which]
+        likely_years: Iterable[int] = [today.year - back]
     else:
         likely_years = [int(groups["year"] or 0)] if groups.get("year") else years()
     if month is None:
@@ -236,7 +236,7 @@ def _count(text: str | None) -> float | None:
     return count if count is not None else _number(text)
 
 
-def _ago(groups: Groups, words: str, asked: date) -> Stretch | None:
+def _ago(groups: Groups, words: str, today: date) -> Stretch | None:
     """Around that day; the longer ago, the less exactly people count."""
     count, unit = _count(groups["count"]), _UNITS[(groups["unit"] or "").lower()]
     if count is None:
@@ -247,97 +247,97 @@ def _ago(groups: Groups, words: str, asked: date) -> Stretch | None:
     off = {"day": day, "week": 3, "fortnight": 3, "month": month, "year": days * 0.25}[unit]
     if (groups["count"] or "").lower() in _VAGUE:
         off = days * 0.5 + 1
-    middle, around = asked - timedelta(days=round(days)), timedelta(days=round(off))
+    middle, around = today - timedelta(days=round(days)), timedelta(days=round(off))
     return middle - around, middle + around + _ONE_DAY
 
 
-def _past(groups: Groups, words: str, asked: date) -> Stretch | None:
+def _past(groups: Groups, words: str, today: date) -> Stretch | None:
     count = _count(groups["count"])
     if count is None:
         return None
-    return asked - timedelta(days=round(_LONGEST[_UNITS[(groups["unit"] or "").lower()]] * count)), asked + _ONE_DAY
+    return today - timedelta(days=round(_LONGEST[_UNITS[(groups["unit"] or "").lower()]] * count)), today + _ONE_DAY
 
 
-def _day(groups: Groups, words: str, asked: date) -> Stretch:
+def _day(groups: Groups, words: str, today: date) -> Stretch:
     back = 0
     two = ("前", "the day", "the night", "night before")
     for days, starts in ((3, ("大前",)), (2, two), (1, ("昨", "yesterday", "last"))):
         if words.startswith(starts):
             back = days
             break
-    return asked - back * _ONE_DAY, asked - (back - 1) * _ONE_DAY
+    return today - back * _ONE_DAY, today - (back - 1) * _ONE_DAY
 
 
-def _weekday(groups: Groups, words: str, asked: date) -> Stretch:
+def _weekday(groups: Groups, words: str, today: date) -> Stretch:
     """The day of the week before, as 上周三 says; otherwise the most recent one before today."""
     weekday = _WEEKDAYS[(groups["weekday"] or "").lower()]
     times = groups.get("times") or ""
     weeks = times.count("上") if not times.isascii() else 1
-    day = _monday(asked) - 7 * weeks * _ONE_DAY + weekday * _ONE_DAY
+    day = _monday(today) - 7 * weeks * _ONE_DAY + weekday * _ONE_DAY
     if not times:
-        day = asked - ((asked.weekday() - weekday - 1) % 7 + 1) * _ONE_DAY
+        day = today - ((today.weekday() - weekday - 1) % 7 + 1) * _ONE_DAY
     return day, day + _ONE_DAY
 
 
-def _weekday_ago(groups: Groups, words: str, asked: date) -> Stretch:
+def _weekday_ago(groups: Groups, words: str, today: date) -> Stretch:
     """«Two Fridays ago» is the week before the most recent one."""
-    latest, _ = _weekday({"weekday": groups["weekday"]}, words, asked)
+    latest, _ = _weekday({"weekday": groups["weekday"]}, words, today)
     day = latest - 7 * (round(_count(groups["count"]) or 1) - 1) * _ONE_DAY
     return day, day + _ONE_DAY
 
 
-def _month_day(groups: Groups, words: str, asked: date) -> Stretch | None:
+def _month_day(groups: Groups, words: str, today: date) -> Stretch | None:
     """«On the 4th», the most recent one that is not to come."""
     number = _number(groups["day"]) or 0
     for back in range(3):
-        first = _shifted(asked, -back)
+        first = _shifted(today, -back)
         stretch = _day_of(first.year, first.month, number)
-        if stretch and stretch[0] <= asked:
+        if stretch and stretch[0] <= today:
             return stretch
     return None
 
 
-def _holiday(groups: Groups, words: str, asked: date) -> Stretch:
+def _holiday(groups: Groups, words: str, today: date) -> Stretch:
     """The latest that has begun."""
     month, day, days = _HOLIDAYS[(groups["holiday"] or "").lower()]
-    first = date(asked.year, month, day)
-    first = first if first <= asked else first.replace(year=asked.year - 1)
+    first = date(today.year, month, day)
+    first = first if first <= today else first.replace(year=today.year - 1)
     return first, first + days * _ONE_DAY
 
 
-def _weekend(groups: Groups, words: str, asked: date) -> Stretch:
+def _weekend(groups: Groups, words: str, today: date) -> Stretch:
     """On a Saturday «this past weekend» may be the one that has begun."""
     back = _times_back(groups)
     if groups.get("back") == "the":
-        back = int(asked.weekday() < 5)
-    saturday = _monday(asked) + 5 * _ONE_DAY - 7 * back * _ONE_DAY
+        back = int(today.weekday() < 5)
+    saturday = _monday(today) + 5 * _ONE_DAY - 7 * back * _ONE_DAY
     return saturday, saturday + 2 * _ONE_DAY
 
 
-def _week(groups: Groups, words: str, asked: date) -> Stretch:
-    monday = _monday(asked) - 7 * _times_back(groups) * _ONE_DAY
+def _week(groups: Groups, words: str, today: date) -> Stretch:
+    monday = _monday(today) - 7 * _times_back(groups) * _ONE_DAY
     return monday, monday + 7 * _ONE_DAY
 
 
-def _month_back(groups: Groups, words: str, asked: date) -> Stretch:
-    first = _shifted(asked, -_times_back(groups))
+def _month_back(groups: Groups, words: str, today: date) -> Stretch:
+    first = _shifted(today, -_times_back(groups))
     return _month_of(first.year, first.month, groups.get("part"))
 
 
-def _season(groups: Groups, words: str, asked: date) -> Stretch:
+def _season(groups: Groups, words: str, today: date) -> Stretch:
     """«Last summer» is the latest that is over."""
     month = _SEASONS[(groups["season"] or "").lower()]
-    first = date(asked.year, month, 1)
+    first = date(today.year, month, 1)
     if which := groups.get("which"):
-        first = date(asked.year - _YEARS_BACK[which], month, 1)
-    elif first > (asked if (groups.get("back") or "").lower() == "this" else _shifted(asked, -3)):
-        first = date(asked.year - 1, month, 1)
+        first = date(today.year - _YEARS_BACK[which], month, 1)
+    elif first > (today if (groups.get("back") or "").lower() == "this" else _shifted(today, -3)):
+        first = date(today.year - 1, month, 1)
     return first, _shifted(first, 3)
 
 
-def _year(groups: Groups, words: str, asked: date) -> Stretch:
+def _year(groups: Groups, words: str, today: date) -> Stretch:
     which = groups.get("which")
-    return _year_of(asked.year - (_YEARS_BACK[which] if which else _times_back(groups)), groups.get("part"))
+    return _year_of(today.year - (_YEARS_BACK[which] if which else _times_back(groups)), groups.get("part"))
 
 
 def _times_back(groups: Groups) -> int:
@@ -463,7 +463,7 @@ def dates_of(content: str, on: date) -> set[str]:
     ahead = [off % 7 or 7 for off in some_week]
     days += ahead + [off - 7 for off in ahead]
     likely_days = {on + timedelta(days=off) for off in days}
-    spans = windows(plain, asked=on)
+    spans = windows(plain, today=on)
     likely_days |= {window.start for window in spans if window.end - window.start == _ONE_DAY}
     dates = {str(on.year + off) for off in offsets["year"]}
     for day in likely_days:

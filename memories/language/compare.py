@@ -253,10 +253,10 @@ def contests_answer(answer: str, question: str, statement: str) -> bool:
     """Whether an answer, which may leave out what was asked about, says otherwise than a statement: «It is at 9.»"""
     if contests(answer, statement):
         return True
-    stated, answered = read(statement), read(answer)
+    stated, reply = read(statement), read(answer)
     if max(len(answer), len(question), len(statement)) > MOST_CHARS or not stated.topic or not stated.sure_sentences:
         return False
-    return stated.topic <= read(question).topic | answered.topic and _has_other_value(stated, answered)
+    return stated.topic <= read(question).topic | reply.topic and _has_other_value(stated, reply)
 
 
 def may_take_back(message: str) -> bool:

@@ -169,8 +169,8 @@ _LAST_RUN = (deferred(r"(?<![!-~\u00c0-\u017f])[!-~\u00c0-\u017f]{4,100}$"),)
 
 def by_use(folded: str) -> Iterator[Span]:
     """«Punch in 4471 at the gate», «log on with …»: what opens something."""
-    for used in _USED if _FEW_DIGITS.search(folded) else ():
-        for match in used.finditer(folded):
+    for form in _USED if _FEW_DIGITS.search(folded) else ():
+        for match in form.finditer(folded):
             if not UNITS.match(folded, match.end("value")):
                 yield *match.span("value"), SecretKind.CODE
     for login in _LOGINS if _DIGIT.search(folded) else ():
@@ -313,8 +313,8 @@ def named_kinds(question: str) -> frozenset[SecretKind]:
     folded = fold(question)
     if _ANY_SECRET.search(folded) or is_value_alone(question):
         return frozenset(SecretKind)
-    named = {kind for kind, form in _ASKED.items() if form.search(folded)}
-    return frozenset(named | {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)})
+    kinds = {kind for kind, form in _ASKED.items() if form.search(folded)}
+    return frozenset(kinds | {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)})
 
 
 def asks_for_several(question: str) -> bool:
@@ -444,10 +444,10 @@ class ToolCall:
 
     def in_one_line(self) -> str:
         """`deploy(service=billing, env=prod)`; of nested arguments only that they were there."""
-        given = redact_value(self.arguments)
-        if isinstance(given, dict):
-            return f"{self.name}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
-        return f"{self.name}({'' if given is None else _short(given)})"
+        arguments = redact_value(self.arguments)
+        if isinstance(arguments, dict):
+            return f"{self.name}({', '.join(f'{name}={_short(value)}' for name, value in arguments.items())})"
+        return f"{self.name}({'' if arguments is None else _short(arguments)})"
 
 
 def redact_value(value: Any, depth: int = 0) -> Any:
@@ -486,9 +486,9 @@ def secret_words(content: str) -> set[str]:
     mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(content)}
     recognised = {secret.value.strip(_PUNCTUATION) for secret in find_secrets(content)}
     formed = {match[0] for form in _FORMS for match in form.finditer(content)}
-    named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(content)}
+    named_words = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(content)}
     return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {
-        word for word in named | recognised if len(word) > 1
+        word for word in named_words | recognised if len(word) > 1
     }
 
 

@@ -113,7 +113,7 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
     if max(len(ours), len(theirs)) > _MOST_COMPARED:
         return False
     left_out: list[str] = []
-    added: list[str] = []
+    added_words: list[str] = []
     for kind, start, end, other, until in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), names):
             return False
@@ -122,9 +122,9 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
             if any(_denies(word, _ENGLISH_NEGATIONS, _STRESSED_BY) for word in before):
                 return False
             left_out += ours[start:end]
-            added += theirs[other:until]
-    more = left_out or added
-    if (left_out and added) or len(more) > _MOST_ADDED:
+            added_words += theirs[other:until]
+    more = left_out or added_words
+    if (left_out and added_words) or len(more) > _MOST_ADDED:
         return False
     return all(word in _STRESSING and word not in names for word in more)
 
@@ -151,7 +151,7 @@ def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 def _group_names(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     """The words by the names of their groups, without those that say nothing."""
-    named: list[str] = []
+    group_names: list[str] = []
     n = 0
     while n < len(words):
         # as many words as are one of a group: «next to», 只 and 需要
@@ -173,9 +173,9 @@ def _group_names(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
         n += len(part)
         follows = words[n] if n < len(words) else ""
         for word in _cut(group):
-            if not _says_nothing(word, named[-1] if named else "", follows):
-                named.append(word)
-    return named
+            if not _says_nothing(word, group_names[-1] if group_names else "", follows):
+                group_names.append(word)
+    return group_names
 
 
 @lru_cache(maxsize=4_096)
@@ -244,8 +244,8 @@ def _is_moved(ours: list[str], theirs: list[str], names: frozenset[str]) -> bool
     whole = start == 0 and end == 0
     if len(here) > _MOST_COMPARED or any(map(_is_time, [*ours[:start], *ours[len(ours) - end :]])):
         return False  # beside another time one tells when of something else
-    for cut in range(1, len(here)):
-        first, second = here[:cut], here[cut:]
+    for place in range(1, len(here)):
+        first, second = here[:place], here[place:]
         if second + first == there and any(
             _may_move(part, over, names, whole=whole) for part, over in ((first, second), (second, first))
         ):
@@ -475,7 +475,7 @@ def _read(content: str) -> _Read:
     light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
     names = frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content))
     universals = _universals(words, names)
-    kept: list[str] = []
+    kept_words: list[str] = []
     bare: list[str] = []
     fillers: Counter[str] = Counter()
     for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
@@ -487,9 +487,9 @@ def _read(content: str) -> _Read:
         if says_nothing and not (counts or (word in _NOT_LAST and last)):
             fillers[word] += 1
         else:
-            kept.append(word)
+            kept_words.append(word)
             bare += [] if n - 1 in universals else [word]
-    substance, shingles = text.join_words(_with_list_sorted(kept)), text.shingles(content)
+    substance, shingles = text.join_words(_with_list_sorted(kept_words)), text.shingles(content)
     plain = {shingle for shingle in shingles if not is_telling(shingle)}
     return _Read(
         substance,
@@ -498,7 +498,7 @@ def _read(content: str) -> _Read:
         shingles,
         plain,
         text.marks(content),
-        tuple(kept),
+        tuple(kept_words),
         tuple(_with_list_sorted(bare)),
         Counter(set(universals.values())),
         names,

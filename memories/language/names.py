@@ -233,8 +233,8 @@ def is_person(name: str) -> bool:
 def given_names(name: str) -> list[str]:
     """The given name of a full one: Melanie of Melanie Smith, 小明 of 王小明."""
     if surname := _surname(name):
-        given = simplify(name)[len(surname) :]
-        return [given] if len(given) == 2 else []
+        given_name = simplify(name)[len(surname) :]
+        return [given_name] if len(given_name) == 2 else []
     parts = name.split()
     return [parts[0]] if len(parts) > 1 else []
 

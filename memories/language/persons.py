@@ -76,8 +76,8 @@ def learn_relations(content: str) -> dict[str, str]:
         return {}
     aliases: dict[str, str] = {}
     for sentence in spoken_sentences(simplify(unicodedata.normalize("NFKC", own_words))):
-        for word, called in () if is_question(sentence) else _pairs(sentence):
-            name = re.sub(r"['’]s$", "", called)
+        for word, raw_name in () if is_question(sentence) else _pairs(sentence):
+            name = re.sub(r"['’]s$", "", raw_name)
             if name and len(name) <= NAME_CHARS and not _NO_NAMES & {fold(name), fold(name.split()[0])}:
                 alias = _alias(word)
                 aliases[alias] = name if aliases.get(alias, name) == name else ""
@@ -85,8 +85,8 @@ def learn_relations(content: str) -> dict[str, str]:
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    for called in _CALLED:
-        yield from ((match[1], match[2]) for match in called.finditer(sentence))
+    for form in _CALLED:
+        yield from ((match[1], match[2]) for match in form.finditer(sentence))
     yield from ((match[2], match[1]) for match in _IS.finditer(sentence))
     for match in _CHINESE_CALLED.finditer(sentence):
         # pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了
@@ -337,21 +337,21 @@ def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
         earlier for earlier in reversed(recent[-MOST_MESSAGES:]) if earlier.content.strip() != message.strip()
     ]
     before = [text.smart_truncate(earlier.content, MESSAGE_CHARS) for earlier in newest_first]
-    asked = [content for earlier, content in zip(newest_first, before, strict=True) if earlier.role == USER] or before
+    by_user = [content for earlier, content in zip(newest_first, before, strict=True) if earlier.role == USER] or before
     words = _content_words(message)
     pointed, referents = "", []
     if match := _PEOPLE.search(message):
         pointed = match.group()
-        referents = _newest(before, _people) or _newest(before, _relatives) or _newest(asked, _content_words)
+        referents = _newest(before, _people) or _newest(before, _relatives) or _newest(by_user, _content_words)
     elif match := _PLACES.search(message):
-        pointed, referents = match.group(), _newest(before, _places) or _newest(asked, _content_words)
+        pointed, referents = match.group(), _newest(before, _places) or _newest(by_user, _content_words)
     elif len(words) <= MOST_OWN_WORDS and (match := _THINGS.search(message)):
-        pointed, referents = match.group(), _newest(asked, _content_words)
+        pointed, referents = match.group(), _newest(by_user, _content_words)
     elif len(words) <= MOST_OWN_WORDS and not any(map(_may_be_noun, words)):
-        pointed, referents = message.strip(), _newest(asked, _content_words)
+        pointed, referents = message.strip(), _newest(by_user, _content_words)
     own = set(text.words(message))
-    added = tuple(dict.fromkeys(earlier for earlier in referents if not own.issuperset(text.words(earlier))))
-    return ((pointed, added),) if pointed and added else ()
+    new_referents = tuple(dict.fromkeys(earlier for earlier in referents if not own.issuperset(text.words(earlier))))
+    return ((pointed, new_referents),) if pointed and new_referents else ()
 
 
 def _newest(messages: Iterable[str], kind: Callable[[str], list[str]]) -> list[str]:

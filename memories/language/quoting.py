@@ -191,8 +191,8 @@ def letters_of(name: str) -> str:
     """The first letters of a name, or of an id, on one line and without what could end a label."""
     bare = without_invisible(unicodedata.normalize("NFKC", name))
     first = next((part for part in _ENDS_A_NAME.split(bare) if any(map(str.isalnum, part))), "")
-    kept = (char if char.isalnum() or char in _IN_NAMES or unicodedata.combining(char) else " " for char in first)
-    return " ".join("".join(kept).split())[:NAME_CHARS].strip(f" {_IN_NAMES}")
+    letters = (char if char.isalnum() or char in _IN_NAMES or unicodedata.combining(char) else " " for char in first)
+    return " ".join("".join(letters).split())[:NAME_CHARS].strip(f" {_IN_NAMES}")
 
 
 def is_role(name: str) -> bool:

@@ -238,8 +238,8 @@ def by_checksum(folded: str) -> Iterator[Span]:
                 yield *match.span(), SecretKind.CARD
     for match in IBAN.finditer(folded):
         number = match[0].replace(" ", "")
-        moved = number[4:] + number[:4]
-        if 15 <= len(number) <= 34 and int("".join(str(int(character, 36)) for character in moved)) % 97 == 1:
+        rotation = number[4:] + number[:4]
+        if 15 <= len(number) <= 34 and int("".join(str(int(character, 36)) for character in rotation)) % 97 == 1:
             yield *match.span(), SecretKind.ACCOUNT
     for match in SSN.finditer(folded):
         if not is_harmless(folded, match.start()):
@@ -395,8 +395,8 @@ class Value:
                 return next((match.span() for match in forms if match and not _DAY.match(match[0])), None)
 
     def _password(self, at: int, may_be_plain: bool) -> tuple[int, int] | None:
-        if spoken := _SPOKEN.match(self.folded, at):
-            return spoken.span()
+        if match := _SPOKEN.match(self.folded, at):
+            return match.span()
         if run := _RUN.match(self.folded, at):
             token = run[0].rstrip(".,;:?)]}>\"'`")
             end = at + len(token)

@@ -57,9 +57,9 @@ def joined(parts: Iterable[str]) -> str:
 
 def cut_at_sentence(content: str, max_tokens: int) -> str:
     """The beginning of a text, at most so many tokens; it ends with a sentence, if that keeps a third."""
-    cut = text.first_tokens(content, max_tokens)
-    ends = [match.end() for match in _SPOKEN_END.finditer(cut)] if cut != content else []
-    return cut[: ends[-1]] if ends and ends[-1] * 3 > len(cut) else cut
+    beginning = text.first_tokens(content, max_tokens)
+    ends = [match.end() for match in _SPOKEN_END.finditer(beginning)] if beginning != content else []
+    return beginning[: ends[-1]] if ends and ends[-1] * 3 > len(beginning) else beginning
 
 
 @cache
@@ -141,7 +141,7 @@ def _asks(sentence: str) -> bool:
             return True
         if may_order and _ORDERED_CHINESE.search(sentence):
             return True
-    asked = chain(_ORDERED.finditer(sentence) if may_order else (), _REQUESTED.finditer(sentence))
+    requests = chain(_ORDERED.finditer(sentence) if may_order else (), _REQUESTED.finditer(sentence))
     not_forget = chain(_NOT_FORGET.finditer(sentence), _ENDS_IN_NOT_FORGETTING.finditer(sentence))
-    own = chain(asked, (match for match in not_forget if not _BEFORE_STATEMENT.search(sentence[: match.start()])))
+    own = chain(requests, (match for match in not_forget if not _BEFORE_STATEMENT.search(sentence[: match.start()])))
     return any(not _IS_REPORTED.search(sentence[: match.start()]) for match in own)

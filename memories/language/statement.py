@@ -99,9 +99,9 @@ class Claim:
     value: str
 
 
-def _holds(wanted: re.Pattern[str], form: Callable[["Statement"], str]) -> cached_property[bool]:
+def _holds(regex: re.Pattern[str], form: Callable[["Statement"], str]) -> cached_property[bool]:
     """Whether a pattern is found in a form of a statement."""
-    return cached_property(lambda statement: wanted.search(form(statement)) is not None)
+    return cached_property(lambda statement: regex.search(form(statement)) is not None)
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,11 @@ def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *,
 
     def score(sentence: Sentence, covered: AbstractSet[int]) -> float:
         """The weight of its new terms for the room it takes; a long sentence is not better for being long."""
-        added = sum(weigh(term) for term in sentence.terms if term not in covered)
-        return shares[sentence.position] * added / math.sqrt(len(sentence.terms) + 3) if added > 0 else _NOTHING_NEW
+        gain = sum(weigh(term) for term in sentence.terms if term not in covered)
+        return shares[sentence.position] * gain / math.sqrt(len(sentence.terms) + 3) if gain > 0 else _NOTHING_NEW
 
-    chosen = choose(candidates, score, lambda some: len(write(some)) <= limit)
-    return ExtractiveSummary(write(chosen), tuple(dict.fromkeys(sentence.utterance.origin for sentence in chosen)))
+    extract = choose(candidates, score, lambda some: len(write(some)) <= limit)
+    return ExtractiveSummary(write(extract), tuple(dict.fromkeys(sentence.utterance.origin for sentence in extract)))
 
 
 def choose(
@@ -96,7 +96,7 @@ def choose(
     `score` gets the terms that are covered so far, and must not rise as they grow: an old score is then an upper bound,
     and only the best candidate is scored again (lazy greedy selection, Minoux 1978).
     """
-    chosen: list[Sentence] = []
+    selection: list[Sentence] = []
     covered: set[int] = set()
     waiting = [(-score(sentence, covered), sentence.position) for sentence in candidates]
     heapify(waiting)
@@ -108,25 +108,25 @@ def choose(
             heappush(waiting, current)
         elif current[0] > 0:
             break
-        elif fits([*chosen, best]):
-            chosen.append(best)
+        elif fits([*selection, best]):
+            selection.append(best)
             covered.update(best.terms)
-    return sorted(chosen, key=lambda sentence: sentence.position)
+    return sorted(selection, key=lambda sentence: sentence.position)
 
 
-def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
+def write(selection: Iterable[Sentence], *, separator: str = "") -> str:
     """Sentences in their order, each run of one speaker after the speaker's label.
 
     `separator` stands between all of them; without one, speakers have a line each and sentences what suits their end.
     """
-    written, speaker = "", None
-    for sentence in sorted(chosen, key=lambda sentence: sentence.position):
+    summary, speaker = "", None
+    for sentence in sorted(selection, key=lambda sentence: sentence.position):
         label = sentence.utterance.label
         is_new = label != speaker
-        if written:
+        if summary:
             # items of a list have no mark of their own at the end
-            joint = " " if written[-1] in ".!?;,:" else "；" if begins_with_han(written[-1]) else "; "
-            written += separator or ("\n" if is_new else "" if written[-1] in "。！？；…" else joint)
-        written += f"{label}: {sentence.content}" if label and is_new else sentence.content
+            joint = " " if summary[-1] in ".!?;,:" else "；" if begins_with_han(summary[-1]) else "; "
+            summary += separator or ("\n" if is_new else "" if summary[-1] in "。！？；…" else joint)
+        summary += f"{label}: {sentence.content}" if label and is_new else sentence.content
         speaker = label
-    return written
+    return summary

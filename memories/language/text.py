@@ -160,22 +160,22 @@ def last_tokens(text: str, limit: int) -> str:
     """The end of a text, about `limit` tokens long, from the beginning of a word on."""
     if count_tokens(text) <= limit:
         return text
-    used = 0.0
+    tokens = 0.0
     for start in range(len(text) - 1, -1, -1):
-        used += 0.75 if _CJK_CHAR.match(text[start]) else 1 / 3.6
-        if used > limit:
-            cut = text[start + 1 :]
+        tokens += 0.75 if _CJK_CHAR.match(text[start]) else 1 / 3.6
+        if tokens > limit:
+            end = text[start + 1 :]
             begun = _HALF_WORD.match(text, start)
-            return cut[len(begun.group()) - 1 :].lstrip() or cut if begun else cut.lstrip()
+            return end[len(begun.group()) - 1 :].lstrip() or end if begun else end.lstrip()
     return text
 
 
 def first_tokens(text: str, limit: int) -> str:
     """The beginning of a text, about `limit` tokens long."""
-    used = 0.0
+    tokens = 0.0
     for position, char in enumerate(text):
-        used += 0.75 if _CJK_CHAR.match(char) else 1 / 3.6
-        if used > limit:
+        tokens += 0.75 if _CJK_CHAR.match(char) else 1 / 3.6
+        if tokens > limit:
             return text[:position].rstrip()
     return text
 
@@ -299,14 +299,14 @@ def terms_of_word(word: str) -> set[int]:
     return {dimension_of(part) for part in parts}
 
 
-def term_positions(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
+def term_positions(text: str, wanted_terms: Collection[int]) -> dict[int, set[int]]:
     """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
     positions: defaultdict[int, set[int]] = defaultdict(set)
     start = 1
     for run in normalise(text).split():
         is_chinese = _CJK_CHAR.match(run) is not None
         for offset, term in _chinese_places(run) if is_chinese else enumerate(_other_terms(run)):
-            if (number := dimension_of(term)) in wanted:
+            if (number := dimension_of(term)) in wanted_terms:
                 positions[number].add(start + offset)
         start += len(run) if is_chinese else 1
     return positions

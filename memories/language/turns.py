@@ -123,13 +123,13 @@ def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -
     """
     rest = _full_sentences(answer)
     memory_texts = [text.normalise(memory) for memory in memories] if rest else []
-    asked = text.normalise(question)
+    question_text = text.normalise(question)
     new: list[str] = []
     for sentence in rest:
-        left, _sources = _trace_words(_words_beside(sentence, asked), memory_texts)
+        new_words, _sources = _trace_words(_words_beside(sentence, question_text), memory_texts)
         # A number or a code that is new makes a statement new, and so do more words than a few
-        is_new = any(any(map(str.isdigit, word)) for word in left)
-        if is_new or len(left) > NEW_SHARE * len(_answering_words(sentence)):
+        is_new = any(any(map(str.isdigit, word)) for word in new_words)
+        if is_new or len(new_words) > NEW_SHARE * len(_answering_words(sentence)):
             new.append(sentence)
     return new
 
@@ -139,11 +139,11 @@ def repeated_memories(answer: str, *, question: str, memories: Iterable[str]) ->
 
     Of those that hold the same words it is the one that shares more with question and answer, or else the first.
     """
-    asked, shared = text.normalise(question), _telling_words(f"{question}\n{answer}")
+    question_text, shared = text.normalise(question), _telling_words(f"{question}\n{answer}")
     numbered = [(n, text.normalise(memory)) for n, memory in enumerate(memories)]
     numbered.sort(key=lambda memory: -sum(_holds(memory[1], word) for word in shared))
     contents = [content for _n, content in numbered]
-    words = [_words_beside(sentence, asked) for sentence in _full_sentences(answer)]
+    words = [_words_beside(sentence, question_text) for sentence in _full_sentences(answer)]
     return {numbered[n][0] for new in words for n in _trace_words(new, contents)[1]}
 
 
@@ -157,9 +157,9 @@ def _full_sentences(answer: str) -> list[str]:
     ]
 
 
-def _words_beside(sentence: str, asked: str) -> set[str]:
+def _words_beside(sentence: str, question_text: str) -> set[str]:
     """The words that tell something and are not in the question."""
-    return {word for word in _answering_words(sentence) if not _holds(asked, word)}
+    return {word for word in _answering_words(sentence) if not _holds(question_text, word)}
 
 
 def _trace_words(words: set[str], memories: Sequence[str]) -> tuple[set[str], list[int]]:

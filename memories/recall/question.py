@@ -48,20 +48,20 @@ def words_of(query: Query) -> Words:
     terms = set(in_message) - people.name_terms
 
     # what the terms count for that the message does not say; «my sister» and Lena are one, and count half each
-    meant_terms = (term for _phrase, meant in query.resolved for term in text.terms(" ".join(meant)))
-    added = {term: ADDED_SHARE for term in meant_terms if term not in in_message}
-    for phrase, meant in query.relations:
-        added |= dict.fromkeys(text.terms(" ".join([phrase, *meant])), RELATION_SHARE)
+    meant_terms = (term for _phrase, meaning in query.resolved for term in text.terms(" ".join(meaning)))
+    added_shares = {term: ADDED_SHARE for term in meant_terms if term not in in_message}
+    for phrase, meaning in query.relations:
+        added_shares |= dict.fromkeys(text.terms(" ".join([phrase, *meaning])), RELATION_SHARE)
 
     # how rare each term is; those that do not occur in these scopes say nothing and are left out
     total = query.entry_count
-    looked_up = sorted(terms | people.alias_terms | added.keys())
+    looked_up = sorted(terms | people.alias_terms | added_shares.keys())
     frequencies = term_frequencies(query.scopes, looked_up)
     idf = {}
     for term in looked_up:
         entries = min(sum(frequencies[scope.pk, term] for scope in query.scopes), total)
         if entries > 0:
-            idf[term] = _rarity(entries, total) * added.get(term, 1.0)
+            idf[term] = _rarity(entries, total) * added_shares.get(term, 1.0)
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
     unheard = len(terms - idf.keys()) * _rarity(0, total)
@@ -136,10 +136,10 @@ def resolve(query: Query) -> Query:
 
 def expanded(message: str, query: Query) -> str:
     """A message as it is embedded: with what was meant behind the words it belongs to, and «my sister» by her name."""
-    for phrase, meant in query.resolved:
-        message = _with_words(message, phrase, f"{phrase} ({' '.join(meant)})")
-    for phrase, meant in query.relations:
-        message = _with_words(message, phrase, meant[0])
+    for phrase, meaning in query.resolved:
+        message = _with_words(message, phrase, f"{phrase} ({' '.join(meaning)})")
+    for phrase, meaning in query.relations:
+        message = _with_words(message, phrase, meaning[0])
     return message
 
 
@@ -228,10 +228,10 @@ def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: t
     is_short = text.count_tokens(message) <= QUESTION_TOKENS
     local_now = now.astimezone(zone)
     today = local_now.date() if is_short and asks_of_memory(message) else None
-    named = {
-        (window.start, window.end): window for window in windows(end, asked=today, years=partial(_years, scopes, zone))
+    by_span = {
+        (window.start, window.end): window for window in windows(end, today=today, years=partial(_years, scopes, zone))
     }
-    latest = sorted(named.values(), key=lambda window: (window.start, window.end), reverse=True)[:MAX_WINDOWS]
+    latest = sorted(by_span.values(), key=lambda window: (window.start, window.end), reverse=True)[:MAX_WINDOWS]
     is_past = is_short and PAST_TENSE.search(end) is not None
     ranges = [_date_range(window, end, zone, is_past=is_past) for window in latest]
 
@@ -300,7 +300,7 @@ def is_about_past(message: str) -> bool:
         return True
     if _PAST.search(end) and is_question_about_past(message):
         return True
-    return asks_of_memory(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
+    return asks_of_memory(message) and PAST_TENSE.search(end) is not None and bool(windows(end, today=_ANY_DAY))
 
 
 def asks_what_was(message: str) -> bool:
@@ -346,5 +346,5 @@ def event_words(message: str, ranges: Sequence[DateRange] = ()) -> list[str]:
     words = text.bare_words(message)
     content = [word for word in words if word not in _STOPWORDS]
     distinct = list(dict.fromkeys(content or words))[:MAX_WORDS]
-    days = {word for named in ranges for word in text.words(named.words)}
+    days = {word for dates in ranges for word in text.words(dates.words)}
     return [word for word in distinct if word not in _ASKING and word not in days and not word.isdecimal()]

@@ -18,7 +18,7 @@ def spelled(window: Window) -> str:
 
 
 def named(text: str, asked: date | None = SATURDAY) -> str:
-    return " ".join(map(spelled, windows(text, asked=asked, years=lambda: (2025, 2026))))
+    return " ".join(map(spelled, windows(text, today=asked, years=lambda: (2025, 2026))))
 
 
 CALENDAR = [
@@ -205,7 +205,7 @@ def test_a_date_is_not_its_month_as_well() -> None:
 
 
 def test_the_words_that_name_a_time_are_told() -> None:
-    (window,) = windows("what did we say last week?", asked=SATURDAY)
+    (window,) = windows("what did we say last week?", today=SATURDAY)
     assert window.words == "last week"
 
 
@@ -213,7 +213,7 @@ def test_years_are_asked_for_only_when_a_date_has_none() -> None:
     def unasked() -> list[int]:
         raise AssertionError
 
-    assert windows("on 6 May 2026, yesterday, 去年", asked=SATURDAY, years=unasked)
+    assert windows("on 6 May 2026, yesterday, 去年", today=SATURDAY, years=unasked)
 
 
 def test_last_friday_asked_on_a_friday_is_a_week_ago() -> None:
@@ -239,5 +239,5 @@ def test_the_month_before_january_is_december() -> None:
     st.dates(date(1980, 1, 1), date(2100, 1, 1)),
 )
 def test_whatever_is_written_every_stretch_has_days(text: str, asked: date) -> None:
-    for window in windows(text, asked=asked, years=lambda: (2024,)):
+    for window in windows(text, today=asked, years=lambda: (2024,)):
         assert window.start < window.end
