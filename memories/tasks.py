@@ -120,9 +120,9 @@ def compress(
     return counts | {"planned": counts["planned"] + so_far.get("planned", 0)}
 
 
-def _with_continuation(counts: dict[str, int], done: str) -> dict[str, int]:
+def _with_continuation(counts: dict[str, int], count_name: str) -> dict[str, int]:
     """The counts, with GOES_ON where the time was up and something was done."""
-    if not (counts.get("stopped_time") and counts[done]):
+    if not (counts.get("stopped_time") and counts[count_name]):
         return counts
     return {name: count for name, count in counts.items() if name != "stopped_time"} | {GOES_ON: 1}
 
@@ -145,7 +145,7 @@ def tidy_branch(batch_id: int, model: str) -> None:
     """Have a model tidy a memory on a branch that somebody asked for."""
     branch = Batch.objects.select_related("scope", "workspace").get(pk=batch_id)
     try:
-        compression.propose_on(branch, asked=model, clock=timezone.now)
+        compression.propose_on(branch, model_name=model, clock=timezone.now)
     except BatchSettled:
         log.warning("branch.settled", batch=str(branch.uid))
 
@@ -198,8 +198,8 @@ def index_files(workspace_id: int, scope_ids: list[int] | None = None) -> dict[s
     workspace, ends = Workspace.objects.get(pk=workspace_id), clock.monotonic() + LONGEST_SECONDS
     report = SyncReport()
     for scope in scopes_to_index(workspace, scope_ids):
-        left = max(ends - clock.monotonic(), 0.0)
-        report.add(index_out_of_step(scope, now=timezone.now(), seconds=left))
+        seconds_left = max(ends - clock.monotonic(), 0.0)
+        report.add(index_out_of_step(scope, now=timezone.now(), seconds=seconds_left))
     if not report.is_complete:
         async_task("memories.tasks.index_files", workspace_id, scope_ids, group="mem:files")
     return {"files": report.files, "created": report.created, "changed": report.changed, "ended": report.ended}

@@ -149,17 +149,17 @@ def claim_next(
     if most_tokens is not None:
         waiting = waiting.filter(tokens__lte=most_tokens)
     while claimed := waiting.claim(1, counting="attempts", **lease):
-        (taken,) = claimed
-        if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.EXTRACTION_ATTEMPTS):
-            turns = BufferedTurn.objects.filter(workspace_id=taken.workspace_id)
+        (batch,) = claimed
+        if batch.attempts <= (conf.MODEL_ATTEMPTS if batch.error else conf.EXTRACTION_ATTEMPTS):
+            turns = BufferedTurn.objects.filter(workspace_id=batch.workspace_id)
             turns = turns.select_related("user_scope", "chat_scope").order_by("said_at", "id")
-            prefetch_related_objects([taken], Prefetch("turns", turns))
-            return taken
-        gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
-        _of(taken.pk, taken.claim).update(
+            prefetch_related_objects([batch], Prefetch("turns", turns))
+            return batch
+        message = _("%(count)d workers ended while they worked on it.") % {"count": batch.attempts - 1}
+        _of(batch.pk, batch.claim).update(
             state=BufferState.PARKED,
             attempts=F("attempts") - 1,
-            error="\n".join(filter(None, [gone, taken.error]))[:ERROR_CHARS],
+            error="\n".join(filter(None, [message, batch.error]))[:ERROR_CHARS],
         )
     return None
 

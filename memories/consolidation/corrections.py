@@ -44,8 +44,8 @@ def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: d
 def close_settled(scope: Scope, *, now: datetime) -> None:
     """Refuse the open proposals of which nothing is in use any more."""
     for batch in batches.open_proposals(scope, NAME):
-        named = BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).values("entry_id")
-        if not Entry.objects.in_scope(scope).live().filter(pk__in=named).exists():
+        entry_ids = BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).values("entry_id")
+        if not Entry.objects.in_scope(scope).live().filter(pk__in=entry_ids).exists():
             batches.refuse(batch, actor=ACTOR, now=now)
 
 

@@ -119,8 +119,8 @@ def _words_of(fact: Entry, quotable_messages: Mapping[str, Quotable], messages: 
     own = set(text.terms(fact.content))
     shared = {words: len(own.intersection(text.terms(words.quote))) for words in quotable}
     best = sorted(quotable, key=lambda words: (shared[words], words.at, words.origin), reverse=True)
-    chosen = [words for words in best[:QUOTES] if shared[words]] or best[:1]
-    return [words for words in quotable if words in chosen]
+    chosen_words = [words for words in best[:QUOTES] if shared[words]] or best[:1]
+    return [words for words in quotable if words in chosen_words]
 
 
 def _read(workspace: Workspace, messages: MessageLog, now: datetime, ends: float) -> Counter[str]:
@@ -167,7 +167,7 @@ def _claims(
     rows = [words for quotes_of_fact in quoted.values() for words in quotes_of_fact]
     words_by_origin = messages.contents(workspace.pk, {words.origin for words in rows})
     names = {origin: f"m{n}" for n, origin in enumerate(dict.fromkeys(words.origin for words in rows), start=1)}
-    shown = {
+    texts_by_id = {
         names[words.origin]: {
             "speaker": words.speaker,
             "on": words.at.astimezone(workspace.zone()).date().isoformat(),
@@ -178,4 +178,4 @@ def _claims(
     claims = [
         Claim(fact.content, [(names[words.origin], words.quote) for words in quoted.get(fact.pk, ())]) for fact in facts
     ]
-    return claims, Sources(shown, {words.speaker for words in rows if words.speaker})
+    return claims, Sources(texts_by_id, {words.speaker for words in rows if words.speaker})

@@ -81,8 +81,8 @@ class ReadingResult:
     @property
     def cost(self) -> dict[str, Any]:
         """What was read and spent, for the batch it was read for."""
-        spent = {"reader": self.model, "reader_calls": self.calls, "reader_tokens": self.tokens} if self.calls else {}
-        return {**spent, **self.counts}
+        usage = {"reader": self.model, "reader_calls": self.calls, "reader_tokens": self.tokens} if self.calls else {}
+        return {**usage, **self.counts}
 
     def of(self, position: int) -> Reading:
         """The verdict on a claim; unsure where there is no reader that is believed."""
@@ -139,9 +139,9 @@ def read_together(
     results = {n: ReadingResult([Reading.UNSURE] * len(part.claims)) for n, part in enumerate(parts)}
     if not read_parts:
         return list(results.values())
-    named = {f"c{n}": asked for n, asked in enumerate(_asked(parts, read_parts), start=1)}
-    prompt = prompts.prompt("verification", workspace.language, _shown(parts, read_parts, named))
-    given, model = schemas.Given(frozenset(named)), reader or conf.VERIFY_MODEL
+    questions = {f"c{n}": question for n, question in enumerate(_asked(parts, read_parts), start=1)}
+    prompt = prompts.prompt("verification", workspace.language, _shown(parts, read_parts, questions))
+    given, model = schemas.Given(frozenset(questions)), reader or conf.VERIFY_MODEL
     try:
         answer = llm.ask(
             workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=model, seconds=seconds
@@ -152,8 +152,8 @@ def read_together(
             results[n] = replace(results[n], counts={"unread": len(parts[n].claims)})
         return list(results.values())
     verdicts = {verdict.id: Reading(verdict.verdict) for verdict in answer.value.verdicts}
-    judged = [(asked, verdicts.get(pk, Reading.UNSURE)) for pk, asked in named.items()]
-    is_fooled = any(asked.position is None and verdict is Reading.ENTAILED for asked, verdict in judged)
+    judged = [(question, verdicts.get(pk, Reading.UNSURE)) for pk, question in questions.items()]
+    is_fooled = any(question.position is None and verdict is Reading.ENTAILED for question, verdict in judged)
     for n in read_parts:
         result = _result([pair for pair in judged if pair[0].part == n], len(parts[n].claims), is_fooled)
         if n == read_parts[0]:
@@ -170,10 +170,10 @@ def read_together(
 def _result(judged: Sequence[tuple[_Asked, Reading]], count: int, is_fooled: bool) -> ReadingResult:
     """What the verdicts on the statements of one conversation come to."""
     verdicts = [Reading.UNSURE] * count
-    for asked, verdict in judged:
-        if asked.position is not None:
-            verdicts[asked.position] = verdict
-    decoys = [verdict for asked, verdict in judged if asked.position is None]
+    for question, verdict in judged:
+        if question.position is not None:
+            verdicts[question.position] = verdict
+    decoys = [verdict for question, verdict in judged if question.position is None]
     return ReadingResult(
         verdicts,
         is_believed=bool(decoys) and not is_fooled,
@@ -181,21 +181,21 @@ def _result(judged: Sequence[tuple[_Asked, Reading]], count: int, is_fooled: boo
     )
 
 
-def _shown(parts: Sequence[Part], read_parts: Sequence[int], named: Mapping[str, _Asked]) -> dict[str, Any]:
+def _shown(parts: Sequence[Part], read_parts: Sequence[int], questions: Mapping[str, _Asked]) -> dict[str, Any]:
     """What the reader is shown; ids of sources are those of their conversation where there are several."""
     if len(read_parts) == 1:
-        sources = [{"id": pk, **shown} for pk, shown in parts[read_parts[0]].sources.shown.items()]
-        return {"sources": sources, "claims": [asked.claim.shown(pk) for pk, asked in named.items()]}
+        sources = [{"id": pk, **source} for pk, source in parts[read_parts[0]].sources.shown.items()]
+        return {"sources": sources, "claims": [question.claim.shown(pk) for pk, question in questions.items()]}
     name = {n: f"k{number}" for number, n in enumerate(read_parts, start=1)}
     return {
         "sources": [
-            {"conversation": name[n], "id": f"{name[n]}.{pk}", **shown}
+            {"conversation": name[n], "id": f"{name[n]}.{pk}", **source}
             for n in read_parts
-            for pk, shown in parts[n].sources.shown.items()
+            for pk, source in parts[n].sources.shown.items()
         ],
         "claims": [
-            {"conversation": name[asked.part], **asked.claim.within(name[asked.part]).shown(pk)}
-            for pk, asked in named.items()
+            {"conversation": name[question.part], **question.claim.within(name[question.part]).shown(pk)}
+            for pk, question in questions.items()
         ],
     }
 
@@ -203,30 +203,30 @@ def _shown(parts: Sequence[Part], read_parts: Sequence[int], named: Mapping[str,
 def _asked(parts: Sequence[Part], read_parts: Sequence[int]) -> list[_Asked]:
     """The claims and their decoys, in chance order."""
     chance = random.SystemRandom()
-    asked: list[_Asked] = []
+    questions: list[_Asked] = []
     least = -(-_LEAST_DECOYS // len(read_parts))
     for n in read_parts:
         part = parts[n]
-        asked += [_Asked(claim, n, position) for position, claim in enumerate(part.claims)]
-        asked += [_Asked(claim, n) for claim in _decoys_of(part, least, chance)]
-    chance.shuffle(asked)
-    return asked
+        questions += [_Asked(claim, n, position) for position, claim in enumerate(part.claims)]
+        questions += [_Asked(claim, n) for claim in _decoys_of(part, least, chance)]
+    chance.shuffle(questions)
+    return questions
 
 
 def _decoys_of(part: Part, least: int, chance: random.Random) -> list[Claim]:
     """False claims made of those of a conversation."""
     claims, sources = part.claims, part.sources
-    wanted = min(max(least, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
+    decoy_count = min(max(least, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
     stated = {claim.statement for claim in claims}
-    spoken = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
-    made: dict[str, Claim] = {}
+    sentences = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
+    decoy_claims: dict[str, Claim] = {}
     resting = [claim for claim in claims if claim.quotes] or claims  # the opposite of a mistaken summary may be true
     for claim in chance.sample(resting, len(resting)) * _LEAST_DECOYS:
-        if len(made) >= wanted:
+        if len(decoy_claims) >= decoy_count:
             break
-        quote = claim.quotes[0][1] if claim.quotes else chance.choice(spoken or [claim.statement])
+        quote = claim.quotes[0][1] if claim.quotes else chance.choice(sentences or [claim.statement])
         for decoy in decoys(claim.statement, quote, sources.text, list(sources.people), chance):
-            if decoy not in stated and decoy not in made:
-                made[decoy] = Claim(decoy, claim.quotes)
+            if decoy not in stated and decoy not in decoy_claims:
+                decoy_claims[decoy] = Claim(decoy, claim.quotes)
                 break
-    return list(made.values())
+    return list(decoy_claims.values())

@@ -26,10 +26,10 @@ def conversation_of(
 
     `authors` are ids of senders by the names people call them; the nicknames of `scope` count as learnt.
     """
-    spoken = [message for message in messages if not message.is_answer]
-    speakers = {message.speaker for message in spoken}
+    utterances = [message for message in messages if not message.is_answer]
+    speakers = {message.speaker for message in utterances}
     aliases = dict(scope.nicknames) if scope else {}
-    for message in spoken:
+    for message in utterances:
         aliases |= names.learn(message.content, message.speaker) | persons.learn_relations(message.content)
     nicknames = persons.without_relations(aliases)
     # by what names the authors go, and by which they introduce themselves
@@ -37,7 +37,7 @@ def conversation_of(
     for author, sender in authors.items():
         folded = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
         own |= {alias for alias, name in nicknames.items() if names.fold(name) in folded} | {*names.given_names(author)}
-    own |= {name for message in spoken if message.speaker in authors for name in names.introduced(message.content)}
+    own |= {name for message in utterances if message.speaker in authors for name in names.introduced(message.content)}
     if scope and len(speakers) == 1:
         own |= set(scope.speakers)
     people = People.of({*authors, *own}, speakers - authors.keys(), aliases)

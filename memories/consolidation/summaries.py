@@ -49,9 +49,9 @@ class CheckedSummary:
     left_out: int = 0
 
     @classmethod
-    def of(cls, written: str, conversation: Conversation) -> "CheckedSummary":
+    def of(cls, summary_text: str, conversation: Conversation) -> "CheckedSummary":
         """A model's text with the doubts of the checks."""
-        paragraphs = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
+        paragraphs = [list(filter(None, spoken_sentences(part))) for part in summary_text.split("\n\n")]
         sentences = (sentence for part in paragraphs for sentence in part)
         doubted = {sentence for sentence in sentences if verification.invention(sentence, conversation) is not None}
         return cls([part for part in paragraphs if part], frozenset(doubted))
@@ -74,13 +74,13 @@ class CheckedSummary:
             [sentence for sentence in part if next(verdicts) in stands[sentence not in self.doubted]]
             for part in self.paragraphs
         ]
-        lost = count - sum(map(len, parts))
-        return CheckedSummary([part for part in parts if part], left_out=self.left_out + lost)
+        lost_count = count - sum(map(len, parts))
+        return CheckedSummary([part for part in parts if part], left_out=self.left_out + lost_count)
 
     def without_doubted(self) -> str:
         """Its text without the sentences that need a reader."""
-        left = ([sentence for sentence in part if sentence not in self.doubted] for part in self.paragraphs)
-        return "\n\n".join(map(joined, left))
+        paragraphs = ([sentence for sentence in part if sentence not in self.doubted] for part in self.paragraphs)
+        return "\n\n".join(map(joined, paragraphs))
 
     @property
     def text(self) -> str:
@@ -89,24 +89,24 @@ class CheckedSummary:
 
 def sources_of(messages: Sequence[Message]) -> Sources:
     """A conversation as a second reader is shown it."""
-    shown = {
+    texts_by_id = {
         message.id: {"speaker": message.speaker, "on": message.on.isoformat(), "text": message.content}
         for message in messages
     }
-    return Sources(shown, {message.speaker for message in messages if message.speaker and not message.is_answer})
+    return Sources(texts_by_id, {message.speaker for message in messages if message.speaker and not message.is_answer})
 
 
 def checked(
-    written: str, conversation: Conversation, workspace: Workspace, *, now: datetime
+    summary_text: str, conversation: Conversation, workspace: Workspace, *, now: datetime
 ) -> tuple[str, Counter[str]]:
     """What is left of a summary of these messages by the checks and a second reading; and counts of both.
 
     Asked outside any transaction. Without a reader, or where it fails, by the checks alone.
     """
-    sound = CheckedSummary.of(written, conversation)
+    sound = CheckedSummary.of(summary_text, conversation)
     result = reading.read(sound.claims(), sources_of(conversation.messages), workspace, now=now)
-    left = sound.read(result)
-    return left.text, Counter(left_out=left.left_out, **result.counts)
+    remainder = sound.read(result)
+    return remainder.text, Counter(left_out=remainder.left_out, **result.counts)
 
 
 log = structlog.get_logger(__name__)
@@ -122,14 +122,14 @@ def is_wanted(user: str, assistant: str) -> bool:
 
 
 def shorten(
-    workspace: Workspace, entry_ids: Sequence[int], user: str, assistant: str, stored: str, *, now: datetime
+    workspace: Workspace, entry_ids: Sequence[int], user: str, assistant: str, stored_content: str, *, now: datetime
 ) -> int:
     """Give the entries that still say what was stored of a turn its summary; how many. One question for all of them."""
-    live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
+    live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored_content)
     rows = list(live.select_related("scope").order_by("pk"))
     if not rows:
         return 0
-    turn = StoredTurn.of(user, assistant, stored, rows[0], workspace)
+    turn = StoredTurn.of(user, assistant, stored_content, rows[0], workspace)
     prompt = prompts.prompt("turn_summary", workspace.language, turn.shown)
     try:
         answer = llm.ask(
@@ -170,13 +170,13 @@ class StoredTurn:
     conversation: Conversation
 
     @classmethod
-    def of(cls, user: str, assistant: str, stored: str, entry: Entry, workspace: Workspace) -> "StoredTurn":
+    def of(cls, user: str, assistant: str, stored_content: str, entry: Entry, workspace: Workspace) -> "StoredTurn":
         on = entry.stated_at.astimezone(workspace.zone()).date()
         sides = [
             Message("user", text.smart_truncate(user, _SHOWN_CHARS), entry.speaker, on),
             Message("assistant", text.smart_truncate(assistant, _SHOWN_CHARS), "assistant", on, is_answer=True),
         ]
-        return cls(stored, Conversation([side for side in sides if side.content]))
+        return cls(stored_content, Conversation([side for side in sides if side.content]))
 
     @property
     def shown(self) -> dict[str, str]:
@@ -185,17 +185,17 @@ class StoredTurn:
 
     def problem(self, answer: TurnSummaryOutput) -> str | None:
         """What speaks against an answer, by what the checks leave of it."""
-        left = CheckedSummary.of(answer.summary, self.conversation)
-        fault = self.fault(left.without_doubted())
-        return SummaryFault.INVENTED if fault and left.doubted else fault
+        checked_summary = CheckedSummary.of(answer.summary, self.conversation)
+        fault = self.fault(checked_summary.without_doubted())
+        return SummaryFault.INVENTED if fault and checked_summary.doubted else fault
 
     def fault(self, summary: str) -> SummaryFault | None:
         """Why a summary must not take the place of what is stored; one that saves no room has to hold what was cut."""
         is_shorter = text.count_tokens(summary) < text.count_tokens(self.stored)
         if not is_shorter and text.ELLIPSIS not in self.stored:
             return SummaryFault.LONG
-        wanted = verification.telling_marks(self.stored)
-        is_less = 2 * len(verification.telling_marks(summary) & wanted) < len(wanted)
+        marks = verification.telling_marks(self.stored)
+        is_less = 2 * len(verification.telling_marks(summary) & marks) < len(marks)
         return SummaryFault.LOST if is_less or not summary else None
 
 
@@ -302,8 +302,8 @@ def _write(scope: Scope, day: date, content: str, events: Sequence[DailyEvent], 
         if daily_events.condensed_days(DailyEvent.objects.filter(scope=scope, local_date=day)).exists():
             return 0
         try:
-            written = daily_events.write([note], now=now, actor=DAY_ACTOR)
+            notes = daily_events.write([note], now=now, actor=DAY_ACTOR)
         except InvalidDraft:
             return 0
-        daily_events.mark_compressed(written, now=now, actor=DAY_ACTOR)
-    return len(written)
+        daily_events.mark_compressed(notes, now=now, actor=DAY_ACTOR)
+    return len(notes)

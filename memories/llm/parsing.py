@@ -20,13 +20,13 @@ _THINKING = "</think>"
 _SENT = {"type", "properties", "items", "enum", "$ref", "$defs", "anyOf"}
 
 
-def parse(written: str, schema: type[T], given: Given, judge: Callable[[T], str | None] | None = None) -> T:
+def parse(text: str, schema: type[T], given: Given, judge: Callable[[T], str | None] | None = None) -> T:
     """The last object in a text that is an answer: models think aloud, quote examples and fence what they write.
 
     Raises AnswerInvalid with what is wrong, in words that repeat nothing but ids.
     """
     problem = "there is no JSON object in it"
-    for candidate in reversed(list(objects(written))):
+    for candidate in reversed(list(objects(text))):
         try:
             answer = schema.model_validate(candidate, context=given)
         except ValidationError as error:
@@ -39,13 +39,13 @@ def parse(written: str, schema: type[T], given: Given, judge: Callable[[T], str 
 
 
 def parse_in_part(
-    written: str, schema: type[T], given: Given, part: str, judge: Callable[[T], str | None] | None = None
+    text: str, schema: type[T], given: Given, part: str, judge: Callable[[T], str | None] | None = None
 ) -> tuple[T, int] | None:
     """The last object that is an answer without some items of one of its lists, and how many these are.
 
     None where anything else is wrong with it, or nothing is left of the list.
     """
-    for candidate in reversed(list(objects(written))):
+    for candidate in reversed(list(objects(text))):
         wrong: set[Any] = set()
         try:
             schema.model_validate(candidate, context=given)
@@ -64,21 +64,21 @@ def _problems(error: ValidationError) -> list[Any]:
     return list(error.errors(include_url=False, include_input=False, include_context=False))
 
 
-def objects(written: str) -> Iterator[dict[str, Any]]:
+def objects(text: str) -> Iterator[dict[str, Any]]:
     """Every JSON object that stands in a text by itself, in order."""
-    written = written.rpartition(_THINKING)[2][:_CHARS]
+    text = text.rpartition(_THINKING)[2][:_CHARS]
     decoder = json.JSONDecoder(parse_constant=_no_number)
-    at = written.find("{")
+    at = text.find("{")
     for _try in range(_TRIES):
         if at < 0:
             return
         try:
-            value, end = decoder.raw_decode(written, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             end = at + 1
         else:
             yield value
-        at = written.find("{", end)
+        at = text.find("{", end)
 
 
 def _no_number(word: str) -> float:
@@ -106,21 +106,21 @@ def wire_schema(schema: type[BaseModel], given: Given) -> dict[str, Any]:
 def _without_bounds(part: Any, given: Given) -> Any:
     if not isinstance(part, dict):
         return part
-    kept: dict[str, Any] = {}
+    node: dict[str, Any] = {}
     for name, value in part.items():
         if name in ("properties", "$defs"):
-            kept[name] = {}
+            node[name] = {}
             for field, shape in value.items():
                 listed = shape.get("items", {}).get(WHICH_IDS)
                 if listed is None or "default" not in shape or getattr(given, listed):  # else it could name nothing
-                    kept[name][field] = _without_bounds(shape, given)
+                    node[name][field] = _without_bounds(shape, given)
         elif name == WHICH_IDS:
             ids = sorted(getattr(given, value), key=lambda pk: (len(pk), pk))
             if 0 < len(ids) <= _VOCABULARY:
-                kept["enum"] = [int(pk) for pk in ids] if part["type"] == "integer" else ids
+                node["enum"] = [int(pk) for pk in ids] if part["type"] == "integer" else ids
         elif name in _SENT:
             is_list = isinstance(value, list)
-            kept[name] = [_without_bounds(each, given) for each in value] if is_list else _without_bounds(value, given)
-    if "properties" in kept:
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
+            node[name] = [_without_bounds(each, given) for each in value] if is_list else _without_bounds(value, given)
+    if "properties" in node:
+        node |= {"required": list(node["properties"]), "additionalProperties": False}
+    return node

@@ -38,7 +38,7 @@ class ModelRun:
     """The model, until its budget is spent, the run's time is over, or it fails `patience` times in a row.
 
     With `is_strict` every problem is a failure; else a spent budget ends the run at once, and an answer that cannot be
-    used is only counted, as the next question may fare better. `named` is asked in place of the configured model.
+    used is only counted, as the next question may fare better. `model_name` is asked in place of the configured model.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ModelRun:
         until: datetime | None = None,
         patience: int = 2,
         is_strict: bool = False,
-        named: str = "",
+        model_name: str = "",
     ) -> None:
         self.workspace = workspace
         self.stopped = "" if llm.is_on() else "no_model"
@@ -58,7 +58,7 @@ class ModelRun:
         self.model = ""  # that answered last
         self.left_out = 0  # items of its last answer that stayed unusable
         self._purpose, self._clock, self._until = purpose, clock, until
-        self._patience, self._is_strict, self._named = patience, is_strict, named
+        self._patience, self._is_strict, self._model_name = patience, is_strict, model_name
         self._failures = 0
         self._spent: Counter[str] = Counter()
 
@@ -79,7 +79,7 @@ class ModelRun:
             return None
         purpose = purpose or self._purpose
         try:
-            limits = {"model": self._named} | limits
+            limits = {"model": self._model_name} | limits
             answer = llm.ask(self.workspace, purpose, prompt, schema, now=self._clock(), given=given, **limits)
         except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
             if isinstance(problem, BudgetSpent) and not self._is_strict:
@@ -108,8 +108,8 @@ class ModelRun:
 
     def take_cost(self) -> dict[str, Any]:
         """What was spent since the last call of this, for the batch it was spent on."""
-        spent, self._spent = self._spent, Counter()
-        return {"model": self.model, **spent} if spent else {}
+        usage, self._spent = self._spent, Counter()
+        return {"model": self.model, **usage} if usage else {}
 
 
 _ERROR_CHARS = 300
@@ -132,14 +132,14 @@ def record_check(model: str, result: Mapping[str, Any]) -> None:
 
 def last_check(model: str) -> dict[str, Any] | None:
     """What the last check of a model found; None: it was never checked."""
-    found = ModelHealth.objects.filter(model=model[:200]).values_list("check_result", flat=True).first()
-    return found or None
+    result = ModelHealth.objects.filter(model=model[:200]).values_list("check_result", flat=True).first()
+    return result or None
 
 
 def failing() -> ModelHealth | None:
     """The model in use whose last call failed; of several the one that failed last."""
-    used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL, conf.VERIFY_MODEL}
-    return ModelHealth.objects.filter(model__in=used, failures__gt=0).order_by("-failed_at").first()
+    model_names = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL, conf.VERIFY_MODEL}
+    return ModelHealth.objects.filter(model__in=model_names, failures__gt=0).order_by("-failed_at").first()
 
 
 def _write(model: str, **columns: object) -> None:
@@ -215,8 +215,8 @@ def reserve(
         cursor.execute(_RESERVE, values)
         spend_id, is_granted = cursor.fetchone()
     if not is_granted:
-        spent = {"workspace": workspace.pk, "purpose": purpose, "date": str(values["date"]), "asked": values["tokens"]}
-        log.warning("llm.budget_spent", **spent)
+        fields = {"workspace": workspace.pk, "purpose": purpose, "date": str(values["date"]), "asked": values["tokens"]}
+        log.warning("llm.budget_spent", **fields)
         raise BudgetSpent
     return Reservation(spend_id, prompt_tokens, completion_tokens)
 
@@ -227,8 +227,8 @@ def next_budget(workspace: Workspace, *, now: datetime) -> datetime:
     begins = today + timedelta(days=1)
     if conf.LLM_MONTHLY_TOKENS:
         rows = Spend.objects.filter(workspace=workspace, local_date__range=(today.replace(day=1), today))
-        spent = rows.aggregate(n=Sum(F("prompt_tokens") + F("completion_tokens") + F("reserved_tokens")))["n"] or 0
-        if spent + conf.LLM_MAX_TOKENS > conf.LLM_MONTHLY_TOKENS:
+        tokens = rows.aggregate(n=Sum(F("prompt_tokens") + F("completion_tokens") + F("reserved_tokens")))["n"] or 0
+        if tokens + conf.LLM_MAX_TOKENS > conf.LLM_MONTHLY_TOKENS:
             begins = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
     return datetime.combine(begins, datetime_time.min, zone)
 

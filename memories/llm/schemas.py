@@ -80,10 +80,10 @@ def _turn(value: str) -> str:
 def name(fallback: str) -> BeforeValidator:
     """A short name, or the fallback where there is none."""
 
-    def named(value: Any) -> Any:
+    def name_or_fallback(value: Any) -> Any:
         return (_at_most(cleaned(value), NAME_CHARS) if isinstance(value, str) else value) or fallback
 
-    return BeforeValidator(named)
+    return BeforeValidator(name_or_fallback)
 
 
 Words = Annotated[str, AfterValidator(with_words)]
@@ -127,17 +127,17 @@ def _given(info: ValidationInfo) -> Given:
 
 def _given_id(value: Any, info: ValidationInfo) -> str:
     """A given id; models like to write m3 as 3 where ids are numbers."""
-    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(written, str) or written not in _given(info).ids:
-        raise ValueError(f"the id {str(written)[:40]!r} is not in the data")
-    return written
+    identifier = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(identifier, str) or identifier not in _given(info).ids:
+        raise ValueError(f"the id {str(identifier)[:40]!r} is not in the data")
+    return identifier
 
 
 def _position(value: Any, info: ValidationInfo) -> int:
     """The position of a shown message; ids are strings, positions numbers."""
-    if isinstance(value, float) or not (written := _given_id(value, info)).isdecimal():
+    if isinstance(value, float) or not (identifier := _given_id(value, info)).isdecimal():
         raise ValueError("it is no position")
-    return int(written)
+    return int(identifier)
 
 
 def _as_list(value: Any) -> Any:

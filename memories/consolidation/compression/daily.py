@@ -74,11 +74,11 @@ class DayCandidate(Statement):
             )
             for (event, begins), quote in zip(self.places, self.quotes, strict=True)
         )
-        answered = [quote.message.is_answer for quote in self.quotes]
+        are_answers = [quote.message.is_answer for quote in self.quotes]
         words = words_of(
             scope.kind,
-            spoken=not all(answered),
-            answered=any(answered),
+            spoken=not all(are_answers),
+            answered=any(are_answers),
             is_about_self=not self.subject and len({quote.message.speaker for quote in self.quotes}) == 1,
         )
         if any(event.source == Source.MIGRATION for event in self.events):  # nobody knows whose words these are
@@ -161,8 +161,8 @@ class DayChecker:
 
     def sources(self) -> Sources:
         """The days as a second reader is shown them."""
-        shown = {pk: {"on": event.local_date.isoformat(), "text": event.content} for pk, event in self.shown.items()}
-        return Sources(shown, self.scope.speakers)
+        days = {pk: {"on": event.local_date.isoformat(), "text": event.content} for pk, event in self.shown.items()}
+        return Sources(days, self.scope.speakers)
 
     @property
     def _is_personal(self) -> bool:
@@ -244,15 +244,15 @@ def _parts(events: Sequence[DailyEvent]) -> Iterator[list[DailyEvent]]:
 def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     """One question; after an answer that cannot be used, one for each half of the days."""
     unreadable = model.counts["unreadable"]
-    shown = {f"d{n}": event for n, event in enumerate(events, start=1)}
-    checker = DayChecker(scope, shown)
+    events_by_id = {f"d{n}": event for n, event in enumerate(events, start=1)}
+    checker = DayChecker(scope, events_by_id)
     objection: Objection[DayFact] = Objection(lambda fact: checker.candidate(fact).objection, "facts")
-    given = Given(frozenset(shown))
+    given = Given(frozenset(events_by_id))
     facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
     data = {
         "known": list(facts.order_by("-stated_at", "-pk").values_list("content", flat=True)[:_SHOWN_FACTS]),
         "known_projects": scope.projects[:50],
-        "days": [{"id": pk, "date": event.local_date, "said": event.content} for pk, event in shown.items()],
+        "days": [{"id": pk, "date": event.local_date, "said": event.content} for pk, event in events_by_id.items()],
     }
     categories = ", ".join(Category.values)
     answer = model.ask(
@@ -265,8 +265,8 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
     if answer is not None:
         candidates = [checker.candidate(fact) for fact in objection.statements(answer)]
         counts, cost = _read_again(candidates, checker, model, clock())
-        stored = _store(scope, events, candidates, cost, clock(), run, model)
-        return dict(counts) | stored if "days" in stored else stored
+        stored_counts = _store(scope, events, candidates, cost, clock(), run, model)
+        return dict(counts) | stored_counts if "days" in stored_counts else stored_counts
     counts = Counter()
     if model.counts["unreadable"] > unreadable and len(events) > 1:
         middle = len(events) // 2
@@ -302,8 +302,8 @@ def _store(
     model: ModelRun,
 ) -> dict[str, int]:
     """Store the facts of some days and mark these as compressed, in one transaction."""
-    kept = [candidate for candidate in candidates if candidate.refusal is None]
-    steps = [PlanRow(step=CreateStep(draft=candidate.draft(scope, now))) for candidate in kept]
+    accepted_candidates = [candidate for candidate in candidates if candidate.refusal is None]
+    steps = [PlanRow(step=CreateStep(draft=candidate.draft(scope, now))) for candidate in accepted_candidates]
     refused = [refusal for candidate in candidates if (refusal := candidate.refused(scope))]
     part = batches.run_part(run, events[0].pk)
     repeated = 0
@@ -324,6 +324,6 @@ def _store(
                 repeated = repeats.filter(note__in=(Outcome.MERGED, Outcome.SKIPPED)).count()
     except ScopeFrozen:
         return {"frozen": 1}
-    verified = sum(candidate.verification == Verification.VERIFIED for candidate in kept)
+    verified = sum(candidate.verification == Verification.VERIFIED for candidate in accepted_candidates)
     facts = {"facts": len(steps) - repeated, "repeated": repeated, "verified": verified, "refused": len(refused)}
     return {"days": len(events), **facts}

@@ -80,8 +80,8 @@ def partitions(scope: Scope, least: int) -> list[Partition]:
             judged.setdefault(key, batch.created_at)
     never = datetime.min.replace(tzinfo=scope.created_at.tzinfo)
     large = [Partition(*key, tuple(facts)) for key, facts in sorted(by_key.items()) if len(facts) >= least]
-    changed = [part for part in large if any(fact.updated_at > judged.get(part.key, never) for fact in part.facts)]
-    return sorted(changed, key=lambda part: judged.get(part.key, never))
+    stale_parts = [part for part in large if any(fact.updated_at > judged.get(part.key, never) for fact in part.facts)]
+    return sorted(stale_parts, key=lambda part: judged.get(part.key, never))
 
 
 def next_chunk(partition: Partition) -> int:
@@ -110,7 +110,7 @@ def relevance(entry: Entry, now: datetime) -> float:
     return entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
 
 
-def as_data(shown: dict[str, Entry], prefix: str = "") -> list[dict[str, Any]]:
+def as_data(facts_by_id: dict[str, Entry], prefix: str = "") -> list[dict[str, Any]]:
     """Facts as data of a question: those whose short id begins with `prefix`."""
     return [
         {
@@ -120,7 +120,7 @@ def as_data(shown: dict[str, Entry], prefix: str = "") -> list[dict[str, Any]]:
             "importance": round(fact.importance, 2),
             "stated": fact.stated_at.date(),
         }
-        for pk, fact in shown.items()
+        for pk, fact in facts_by_id.items()
         if pk.startswith(prefix)
     ]
 
@@ -226,8 +226,8 @@ def _are_apart(sources: Iterable[Entry]) -> bool:
     for source in sources:
         for name, value in slots_of(source).items():
             values.setdefault(name, set()).add(value)
-    named = {name for name in values if name not in COLUMN_SLOTS or name in _MEANINGFUL}
-    return any(len(values[name]) > 1 for name in named)
+    slot_names = {name for name in values if name not in COLUMN_SLOTS or name in _MEANINGFUL}
+    return any(len(values[name]) > 1 for name in slot_names)
 
 
 def slots_of(entry: Entry) -> dict[str, str]:
@@ -351,8 +351,8 @@ def replace_step(kind: type[MergeStep | SupersedeStep], entry: Entry, position: 
 
 def merge_steps(sources: Sequence[Entry], content: str, *, after: int, verification: str) -> list[PlanRow]:
     """The steps that merge several facts, after so many others."""
-    made = create_step(merge_draft(sources, content, verification), sources)
-    return [made, *(replace_step(MergeStep, source, after + 1) for source in sources)]
+    creation = create_step(merge_draft(sources, content, verification), sources)
+    return [creation, *(replace_step(MergeStep, source, after + 1) for source in sources)]
 
 
 def archive_step(entry: Entry) -> PlanRow:
@@ -422,10 +422,10 @@ def read_offers(
 ) -> Counter[str]:
     """Have offers read, in one question; the counts of the reading, what it spent among them."""
     pairs = [(offer, claim) for offer in offers for claim in offer.claims()]
-    shown: dict[str, dict[str, Any]] = {
+    texts_by_id: dict[str, dict[str, Any]] = {
         f"f{fact.pk}": {"on": fact.stated_at.date().isoformat(), "text": fact.content} for fact in facts
     }
-    result = reading.read([claim for _offer, claim in pairs], Sources(shown, scope.speakers), workspace, now=now)
+    result = reading.read([claim for _offer, claim in pairs], Sources(texts_by_id, scope.speakers), workspace, now=now)
     for n, (offer, _claim) in enumerate(pairs):
         offer.verdicts.append(result.of(n))
     return Counter(result.counts) + Counter(reader_calls=result.calls, reader_tokens=result.tokens)

@@ -128,7 +128,7 @@ class ProfilePlan(ScopePlan):
                 replaced[old] = MergeStep
         fixed = {old for old in replaced if old not in self.free}
         self.doubts += [(old, offer.facts[0]) for old in fixed if offer.facts]
-        gone = {old: step for old, step in replaced.items() if old not in fixed}
+        outgoing_lines = {old: step for old, step in replaced.items() if old not in fixed}
         fault = ""
         if merging.secret_among(offer.sources):
             fault = "secret"
@@ -136,18 +136,18 @@ class ProfilePlan(ScopePlan):
             fault = "unverified"
         elif any(offer.differs(n) for n, old in enumerate(offer.old) if old not in replaced):
             fault = "outdated"
-        elif self.room + len(gone) < 1:
+        elif self.room + len(outgoing_lines) < 1:
             fault = "no_room"
         if fault:
             self.counts[f"not_written_{fault}"] += 1
             return
-        self.room += len(gone) - 1
-        resting = [*offer.facts, *(old for old in offer.old if old in gone)] or list(offer.old)
-        naming = [fact for fact in offer.facts if fact not in gone]
+        self.room += len(outgoing_lines) - 1
+        resting = [*offer.facts, *(old for old in offer.old if old in outgoing_lines)] or list(offer.old)
+        naming = [fact for fact in offer.facts if fact not in outgoing_lines]
         draft = merging.line_draft(resting, content, offer.line.category, verification)
         self.steps.append(merging.create_step(draft, resting, naming=naming))
         position = len(self.steps)
-        self.steps += [merging.replace_step(step, old, position) for old, step in gone.items()]
+        self.steps += [merging.replace_step(step, old, position) for old, step in outgoing_lines.items()]
 
 
 def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
@@ -174,18 +174,18 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     by_id = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
     settled = corrections.decided_by_people(scope)
     free = (pk for pk, line in by_id.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
-    shown = _Shown(by_id, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
+    view = _Shown(by_id, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
     question = prompts.prompt(
         "profile",
         model.workspace.language,
-        {"profile": shown.lines(), "facts": as_data(shown.entries, "f")},
+        {"profile": view.lines(), "facts": as_data(view.entries, "f")},
         max_lines=conf.PROFILE_LINES,
         categories=", ".join(Category.values),
     )
-    answer = model.ask(question, ProfileOutput, shown.given)
+    answer = model.ask(question, ProfileOutput, view.given)
     if answer is None:
         return {}
-    plan = _plan(answer, shown, model, clock())
+    plan = _plan(answer, view, model, clock())
     batch = plan.save(scope, JOB, run=run, cost=model.take_cost(), now=clock())
     counts = dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
     corrections.close_settled(scope, now=clock())
@@ -193,27 +193,27 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     return counts
 
 
-def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) -> ProfilePlan:
+def _plan(answer: ProfileOutput, view: _Shown, model: ModelRun, now: datetime) -> ProfilePlan:
     """Plan what an answer says, once it was read; lines it does not name, and lines that are not free, are kept."""
-    lines = sum(pk[0] == "p" for pk in shown.entries)
-    plan = ProfilePlan(room=conf.PROFILE_LINES - lines + len(set(answer.drop)), outdated=shown.outdated)
-    plan.free = [shown.entries[pk] for pk in shown.free]
-    written = []
+    lines = sum(pk[0] == "p" for pk in view.entries)
+    plan = ProfilePlan(room=conf.PROFILE_LINES - lines + len(set(answer.drop)), outdated=view.outdated)
+    plan.free = [view.entries[pk] for pk in view.free]
+    line_offers = []
     for line in answer.write:
-        named = shown.of(line.ids)
-        tiers = ([entry for entry in named if entry.tier == tier] for tier in (2, 1))
-        written.append(LineOffer(line, *tiers))
-    kept = [entry for pk, entry in shown.entries.items() if pk not in answer.drop]
+        named_entries = view.of(line.ids)
+        tiers = ([entry for entry in named_entries if entry.tier == tier] for tier in (2, 1))
+        line_offers.append(LineOffer(line, *tiers))
+    kept_entries = [entry for pk, entry in view.entries.items() if pk not in answer.drop]
     policies = Policy.objects.of(model.workspace.pk)
-    dropped = [DropOffer(line, merging.rivals_of(line, kept, policies)) for line in shown.of(answer.drop)]
-    facts = list(shown.entries.values())
+    dropped = [DropOffer(line, merging.rivals_of(line, kept_entries, policies)) for line in view.of(answer.drop)]
+    facts = list(view.entries.values())
     scope = facts[0].scope
-    sound = [offer for offer in written if not merging.invents(offer.sources, offer.line.content)]
+    sound = [offer for offer in line_offers if not merging.invents(offer.sources, offer.line.content)]
     plan.read += merging.read_offers([*sound, *dropped], facts, scope, model.workspace, now=now)
-    for offer in written:
+    for offer in line_offers:
         plan.write(offer)
     for drop in dropped:
-        if drop.fact.pk in shown.outdated:
+        if drop.fact.pk in view.outdated:
             plan.steps.append(merging.archive_step(drop.fact))
         else:
             plan.room -= not plan.drop(drop, now)
@@ -227,5 +227,5 @@ def _apply(batch: Batch, now: datetime) -> dict[str, int]:
     if applied.state != BatchState.APPLIED:
         return {}
     replaced = sum(applied.counts.get(verb, 0) for verb in (BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE))
-    written = applied.changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="")  # else it was there
-    return {"lines_written": written.count(), "lines_replaced": replaced}
+    new_lines = applied.changes.filter(verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="")  # else it was there
+    return {"lines_written": new_lines.count(), "lines_replaced": replaced}

@@ -115,16 +115,16 @@ def _compress_scope(scope: Scope, model: ModelRun, clock: Clock, run: str) -> di
     return dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
 
 
-def propose_on(branch: Batch, *, asked: str, clock: Clock) -> int:
-    """Have a model, `asked` by its name, tidy the facts of a memory on a branch alone; the rows it proposes.
+def propose_on(branch: Batch, *, model_name: str, clock: Clock) -> int:
+    """Have the model `model_name` tidy the facts of a memory on a branch alone; the rows it proposes.
 
     What was asked of it stands as the cost of the branch. Raises BatchSettled where it was decided on meanwhile.
     """
     if branch.scope is None:
         raise AssertionError("a branch has a scope")
-    model = ModelRun(branch.workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME, named=asked)
+    model = ModelRun(branch.workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME, model_name=model_name)
     plan = _judged(branch.scope, model, clock)
-    cost = {"model": asked} | model.take_cost() | dict(plan.read)
+    cost = {"model": model_name} | model.take_cost() | dict(plan.read)
     return branches.add_rows(branch, plan.steps, cost=cost | ({"stopped": model.stopped} if model.stopped else {}))
 
 
@@ -146,25 +146,25 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
     free = [fact for fact in may_change if fact.pk not in plan.settled]
     parts, begin = list(chunks(free)), next_chunk(partition)
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
-        shown = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
-        data = {"project": partition.project, "topic": partition.topic, "facts": as_data(shown)}
+        by_id = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
+        data = {"project": partition.project, "topic": partition.topic, "facts": as_data(by_id)}
         question = prompts.prompt("compression", model.workspace.language, data)
-        answer = model.ask(question, CompressionOutput, Given(frozenset(shown)))
+        answer = model.ask(question, CompressionOutput, Given(frozenset(by_id)))
         if answer is None:
             plan.reached[partition.key] = number if model.stopped else number + 1
             break
         plan.answers += 1
         # Plan what an answer says, once it was read a second time; facts it does not name are kept
         now = clock()
-        offered = (plan.offer([shown[pk] for pk in dict.fromkeys(merge.ids)], merge.content) for merge in answer.merge)
+        offered = (plan.offer([by_id[pk] for pk in dict.fromkeys(merge.ids)], merge.content) for merge in answer.merge)
         merges = [offer for offer in offered if offer is not None]
-        dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
-        kept = [fact for fact in partition.facts if fact not in dropped]
+        dropped = [by_id[pk] for pk in dict.fromkeys(answer.drop)]
+        others = [fact for fact in partition.facts if fact not in dropped]
         fading = [DropOffer(fact) for fact in dropped if merging.has_faded(fact, now)]
         faded = {offer.fact.pk for offer in fading}
-        drops = [DropOffer(fact, merging.rivals_of(fact, kept, policies)) for fact in dropped if fact.pk not in faded]
+        drops = [DropOffer(fact, merging.rivals_of(fact, others, policies)) for fact in dropped if fact.pk not in faded]
         plan.read += merging.read_offers(
-            [*merges, *drops], list(shown.values()), partition.facts[0].scope, model.workspace, now=now
+            [*merges, *drops], list(by_id.values()), partition.facts[0].scope, model.workspace, now=now
         )
         for offer in merges:
             plan.merge(offer)

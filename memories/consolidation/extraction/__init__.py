@@ -61,10 +61,10 @@ class _Run:
     def may_go_on(self) -> bool:
         return self.clock() < self.until and self.failures < _MAX_FAILURES
 
-    def count(self, done: Mapping[str, int]) -> None:
+    def count(self, counts: Mapping[str, int]) -> None:
         """Add what one of the hands has done, and report it: one hand at a time."""
         with self.lock:
-            self.counts.update(done)
+            self.counts.update(counts)
             if self.report:
                 self.report(dict(self.counts))
 
@@ -122,11 +122,11 @@ class Answered:
         result, summary = self.unread.judge(reading, is_trusted=is_trusted)
         zone, question, answer = self.workspace.zone(), self.checker.question, self.answer
         result.days = [day for scoped in self.scopes for day in describe_days(summary, question, scoped, zone)]
-        spent = {"calls": answer.calls + reading.calls, "tokens": answer.tokens + reading.tokens}
-        lost = {"refused": len(result.refused), "unreadable": answer.refused}
-        kept = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}
-        result.cost = {"model": answer.model, **spent, **kept, **lost, "reader": reading.model, **reading.counts}
-        result.counts.update(spent, unreadable=answer.refused)
+        usage = {"calls": answer.calls + reading.calls, "tokens": answer.tokens + reading.tokens}
+        losses = {"refused": len(result.refused), "unreadable": answer.refused}
+        counts = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}
+        result.cost = {"model": answer.model, **usage, **counts, **losses, "reader": reading.model, **reading.counts}
+        result.counts.update(usage, unreadable=answer.refused)
         return result
 
 
@@ -139,7 +139,7 @@ def _work(run: _Run) -> None:
             batch = buffer.claim_next(
                 now=run.clock(),
                 workspace_id=group[0].batch.workspace_id if group else run.workspace_id,
-                most_tokens=conf.READ_TOKENS - sum(answered.batch.tokens for answered in group) if group else None,
+                most_tokens=conf.READ_TOKENS - sum(reply.batch.tokens for reply in group) if group else None,
             )
             if batch is None:
                 break
@@ -149,11 +149,11 @@ def _work(run: _Run) -> None:
                 run.failures = 0
             except _REFUSED as error:
                 _note_failure(run, batch, error)
-            buffer.renew([answered.batch for answered in group], now=run.clock())
+            buffer.renew([reply.batch for reply in group], now=run.clock())
         if not claimed:
             break
-        for answered, result in read_answers(group, now=run.clock()):
-            _store(run, answered.batch, result)
+        for reply, result in read_answers(group, now=run.clock()):
+            _store(run, reply.batch, result)
 
 
 def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:
@@ -161,7 +161,7 @@ def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:
     try:
         with buffer.completing(batch):
             part = f"extract:{batch.pk}"
-            stored = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
+            stored_counts = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
             if result.cost:  # a model has read them
                 messages = (message for turn in batch.turns.all() for message in buffer.messages_of(turn))
                 read = {message.id: message.at for message in messages}
@@ -172,7 +172,7 @@ def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:
     except _REFUSED as error:
         _note_failure(run, batch, error)
     else:
-        run.count({"extraction_batches": 1, "turns": len(batch.turns.all()), **stored})
+        run.count({"extraction_batches": 1, "turns": len(batch.turns.all()), **stored_counts})
 
 
 def _note_failure(run: _Run, batch: ExtractionBatch, error: Exception) -> None:
@@ -220,9 +220,9 @@ def read_answers(group: Sequence[Answered], *, now: datetime) -> Iterator[tuple[
     """What the extraction batches of one workspace come to, by one second reading of all; for each scope and local day
     at most one event. Outside any transaction.
     """
-    unread = [answered.unread.part for answered in group if answered.unread]
+    unread = [reply.unread.part for reply in group if reply.unread]
     readings = iter(reading.read_together(unread, group[0].workspace, now=now)) if unread else iter(())
     is_trusted = not unread or trust.is_trusted(group[0].workspace.pk, llm.model_name(), now=now)
-    for answered in group:
-        result = next(readings) if answered.unread else ReadingResult(())
-        yield answered, answered.read(result, is_trusted=is_trusted)
+    for reply in group:
+        result = next(readings) if reply.unread else ReadingResult(())
+        yield reply, reply.read(result, is_trusted=is_trusted)

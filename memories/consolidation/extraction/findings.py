@@ -81,7 +81,7 @@ class Contradiction:
 class FactsAround:
     """Facts of the memories of some drafts that these may contradict, read once for all of them."""
 
-    def __init__(self, drafts: Sequence[Draft], named: Collection[int]) -> None:
+    def __init__(self, drafts: Sequence[Draft], replaced_pks: Collection[int]) -> None:
         by_scope: defaultdict[int, set[int]] = defaultdict(set)
         for draft in drafts:
             by_scope[draft.scope.pk].update(terms(draft.content))
@@ -91,12 +91,12 @@ class FactsAround:
             live = Entry.objects.in_scope(scopes[pk]).live().filter(type=EntryType.FACT)
             sharing = live.filter(category__in=LASTING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
             facts = {fact.pk: fact for fact in sharing[:_LOOKED_AT]}
-            if missing := set(named) - facts.keys():
+            if missing := set(replaced_pks) - facts.keys():
                 facts |= live.in_bulk(missing)
             self._facts[pk] = list(facts.values())
 
-    def contradicted_by(self, draft: Draft, named: Collection[int]) -> list[Contradiction]:
-        """The stored facts a new one may contradict; `named` are those the model says it replaces.
+    def contradicted_by(self, draft: Draft, replaced_pks: Collection[int]) -> list[Contradiction]:
+        """The stored facts a new one may contradict; `replaced_pks` are those the model says it replaces.
 
         Lines of the profile are read with it in any case: they are in every prompt.
         """
@@ -105,7 +105,7 @@ class FactsAround:
         near = [fact for fact in facts if shared[fact.pk] and (fact.tier == 1 or fact.project == draft.project)]
         near = sorted(near, key=lambda fact: -shared[fact.pk])[:_COMPARED]
         pairs = []
-        for fact in [*near, *(fact for fact in facts if fact.pk in named and fact not in near)]:
+        for fact in [*near, *(fact for fact in facts if fact.pk in replaced_pks and fact not in near)]:
             if fact.content == draft.content:
                 continue
             if fact.stated_at > draft.at:
@@ -113,7 +113,7 @@ class FactsAround:
                 conflict = ConflictVerdict.CERTAIN if is_over else ConflictVerdict.NONE
                 pairs.append(Contradiction(fact, conflict, is_newer=True))
             else:
-                pairs.append(Contradiction(fact, judge(fact.content, draft.content), fact.pk in named))
+                pairs.append(Contradiction(fact, judge(fact.content, draft.content), fact.pk in replaced_pks))
         lines = [pair for pair in pairs if pair.fact.tier == 1 and not (pair.is_to_be_read or pair.is_newer)]
         return [pair for pair in pairs if pair.is_to_be_read] + lines[:_LINES_READ]
 
@@ -145,8 +145,8 @@ class Checker:
 
     def candidate(self, fact: Fact) -> Candidate:
         """The fact with its quotes where they stand, and the first thing that is wrong with it."""
-        shown = self._messages
-        quotes = verification.locate([(shown[quoted.message], quoted.text) for quoted in fact.quote])
+        shown_messages = self._messages
+        quotes = verification.locate([(shown_messages[quoted.message], quoted.text) for quoted in fact.quote])
         messages = {quoted.message: self.question.messages[quoted.message] for quoted in fact.quote}
         owner = find_owner(self.scopes, {scoped.message.id for scoped in messages.values()})
         candidate = Candidate(fact.content, quotes, fact=fact, owner=owner, messages=messages)
@@ -164,8 +164,8 @@ class Checker:
         scope = owner.scope if owner else None
         key = (scope.pk if scope else None, authors)
         if key not in self._read:
-            shown = list(self._messages.values())
-            self._read[key] = conversation_of(shown, dict(authors), scope, self.question.projects)
+            shown_messages = list(self._messages.values())
+            self._read[key] = conversation_of(shown_messages, dict(authors), scope, self.question.projects)
         return self._read[key]
 
     def sources(self) -> Sources:
@@ -245,15 +245,15 @@ def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> 
     checked = [candidate for candidate in candidates if candidate.refusal is None]
     drafts = [_draft(candidate) for candidate in checked]
     # what the model says a fact replaces, where it is of the same memory
-    named: list[set[int]] = []
+    replaced_pks: list[set[int]] = []
     for candidate in checked:
         whole, owner = question.whole, candidate.owner
         is_of_it = whole is not None and owner is not None and whole.scope.pk == owner.scope.pk
-        named.append({question.facts[name].pk for name in candidate.fact.replaces} if is_of_it else set())
-    around = FactsAround(drafts, set().union(*named))
+        replaced_pks.append({question.facts[name].pk for name in candidate.fact.replaces} if is_of_it else set())
+    around = FactsAround(drafts, set().union(*replaced_pks))
     offers = [
         Offer(candidate, draft, around.contradicted_by(draft, replaced))
-        for candidate, draft, replaced in zip(checked, drafts, named, strict=True)
+        for candidate, draft, replaced in zip(checked, drafts, replaced_pks, strict=True)
     ]
     for offer in offers:
         offer.corrects = [other for other in offers if may_correct(offer.draft, other.draft)]
@@ -262,10 +262,10 @@ def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> 
 
 def findings_of(offers: Sequence[Offer]) -> tuple[list[Finding], int]:
     """The facts a reader did not refuse; and how many another fact of the same conversation corrects."""
-    kept = [offer for offer in offers if offer.candidate.refusal is None]
-    corrected = {id(other) for offer in kept if offer.is_verified for other in offer.corrects}
-    findings = [Finding(_draft(offer.candidate), offer.contradicts) for offer in kept if id(offer) not in corrected]
-    return findings, len(kept) - len(findings)
+    sound = [offer for offer in offers if offer.candidate.refusal is None]
+    corrected = {id(other) for offer in sound if offer.is_verified for other in offer.corrects}
+    findings = [Finding(_draft(offer.candidate), offer.contradicts) for offer in sound if id(offer) not in corrected]
+    return findings, len(sound) - len(findings)
 
 
 def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:
@@ -355,8 +355,8 @@ class UnreadAnswer:
     def __init__(self, answer: ExtractionOutput, facts: Sequence[Fact], checker: Checker) -> None:
         self._candidates = [checker.candidate(fact) for fact in facts]
         self._offers = offers_of(self._candidates, checker.question)
-        shown = checker.conversation(list(checker.question.messages.values()), checker.question.whole)
-        self._summary = CheckedSummary.of(answer.summary, shown)
+        conversation = checker.conversation(list(checker.question.messages.values()), checker.question.whole)
+        self._summary = CheckedSummary.of(answer.summary, conversation)
         self._claims: list[Claim] = []
         own = []
         for offer in self._offers:

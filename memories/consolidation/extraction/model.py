@@ -167,9 +167,9 @@ def describe_days(
 
     Else, and where none of its sentences holds, the most telling sentences of each day.
     """
-    shown = list(question.messages.values())
-    ids = tuple(item.message.id for item in shown)
-    dates = {item.message.at.astimezone(zone).date() for item in shown}
+    messages = list(question.messages.values())
+    ids = tuple(item.message.id for item in messages)
+    dates = {item.message.at.astimezone(zone).date() for item in messages}
     if summary and len(dates) == 1 and scoped.holds(ids):
         yield EventDraft(
             scope=scoped.scope, local_date=dates.pop(), content=summary, chats=scoped.chats(ids), origins=ids

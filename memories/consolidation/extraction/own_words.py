@@ -36,7 +36,7 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
     drafts.sort(key=lambda draft: draft.at)
     if not drafts:
         return []
-    around = FactsAround(drafts, named=())
+    around = FactsAround(drafts, replaced_pks=())
     own_facts = {draft.scope.pk: own_words_of(draft.scope) for draft in drafts if attributes.read(draft.content).values}
     findings = []
     for n, draft in enumerate(drafts):
@@ -45,7 +45,7 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
             continue
         certain = [
             pair
-            for pair in around.contradicted_by(draft, named=())
+            for pair in around.contradicted_by(draft, replaced_pks=())
             if pair.conflict is ConflictVerdict.CERTAIN and not is_of_attribute(draft.content, pair.fact.content)
         ]
         for fact in own_facts.get(draft.scope.pk, ()):

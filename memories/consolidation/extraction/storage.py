@@ -70,8 +70,8 @@ def _store(
     outdated_by = {pair.fact.pk: new[facts[n]] for n, pair in doubtful if pair.outdates_line and facts.get(n) in new}
     profile = Entry.objects.in_scope(scope).live().select_related("scope").filter(pk__in=outdated_by)
     lines = {line.pk for line in profile if entries.contradict(line, outdated_by[line.pk], now=now, actor=ACTOR)}
-    left = [(n, pair) for n, pair in doubtful if pair.fact.pk not in lines]
-    proposed = _propose(scope, left, facts, run, model, now)
+    remaining_doubts = [(n, pair) for n, pair in doubtful if pair.fact.pk not in lines]
+    proposed = _propose(scope, remaining_doubts, facts, run, model, now)
     if certain or lines:
         proposed += corrections.propose_outdated(scope, run=run, model=model, now=now)
     return {"facts": len(facts), **counted, "proposed": proposed}
@@ -132,7 +132,7 @@ def _propose(
     waiting = BatchChange.objects.filter(
         workspace_id=scope.workspace_id, batch__scope=scope, batch__state=BatchState.PROPOSED
     )
-    asked = set(waiting.filter(verb=BatchVerb.SUPERSEDE).values_list("entry_id", flat=True))
+    proposed_pks = set(waiting.filter(verb=BatchVerb.SUPERSEDE).values_list("entry_id", flat=True))
     versions = dict(Entry.objects.in_scope(scope).filter(pk__in=facts.values()).values_list("pk", "version"))
     newer = {facts[n] for n, pair in doubtful if pair.is_newer and n in facts}
     overruled = batches.OverruledReplacements(scope, newer)
@@ -146,8 +146,8 @@ def _propose(
             outdated, version, holds = new, versions[new], pair.fact.pk
             if overruled.forbid(outdated, pair.fact.content):
                 continue
-        if outdated not in asked:
-            asked.add(outdated)
+        if outdated not in proposed_pks:
+            proposed_pks.add(outdated)
             step = SupersedeStep(into=Successor(entry=holds))
             steps.append(PlanRow(step=step, entry_id=outdated, version=version))
     if steps:

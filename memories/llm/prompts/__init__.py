@@ -46,9 +46,9 @@ def prompt(name: str, language: str, data: Any, **values: int | str) -> Prompt:
 def fill(name: str, language: str, values: Mapping[str, int | str]) -> str:
     """The text of a file with its placeholders filled. Raises PromptBroken for a value too few or too many."""
     text = template(name, language)
-    wanted = set(_PLACEHOLDER.findall(text))
-    if wanted != set(values):
-        raise PromptBroken(f"{name}.{language} takes {sorted(wanted)}, and was given {sorted(values)}.")
+    placeholders = set(_PLACEHOLDER.findall(text))
+    if placeholders != set(values):
+        raise PromptBroken(f"{name}.{language} takes {sorted(placeholders)}, and was given {sorted(values)}.")
     return _PLACEHOLDER.sub(lambda place: str(values[place.group(1)]), text)
 
 
@@ -62,6 +62,6 @@ def template(name: str, language: str) -> str:
 
 def as_data(data: Any) -> str:
     """The data between two tags, as JSON in which neither these nor a model's control tokens can occur."""
-    written = json.dumps(data, ensure_ascii=False, allow_nan=False, default=str)
-    as_escapes = _ESCAPED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", written)
+    json_text = json.dumps(data, ensure_ascii=False, allow_nan=False, default=str)
+    as_escapes = _ESCAPED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", json_text)
     return f"<data>\n{as_escapes}\n</data>"
