@@ -388,7 +388,7 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
         # What people called the sender of a message; the id where nobody has a name for them
         sender = Sender(event.sender_id, event.sender_name)
         if scope:
-            sender = sender_with_id(event.sender_id, scope, "", called=event.sender_name)
+            sender = sender_with_id(event.sender_id, scope, "", name_then=event.sender_name)
         content = quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))
         lines.append(f"- {sender.label or '?'}: {content}")
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))

@@ -65,10 +65,10 @@ def _counters() -> SimpleNamespace:
     )
 
 
-def count_recall(*, verdict: str, served: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
+def count_recall(*, verdict: str, entries: int, milliseconds: Mapping[str, float], degraded: Iterable[str]) -> None:
     """Count an answered recall; without a verdict it needed no memory."""
     counters().recalls.labels(verdict or "not_needed").inc()
-    counters().served.inc(served)
+    counters().served.inc(entries)
     for step, took in milliseconds.items():
         counters().recall_seconds.labels(step).observe(took / 1000)
     for part in degraded:
@@ -80,11 +80,11 @@ def count_read(server: str) -> None:
     counters().reads.labels(server).inc()
 
 
-def count_report(*, served: int, used: int) -> None:
+def count_report(*, served_count: int, used_count: int) -> None:
     """Count the first report of a bot on which served entries its answer used."""
     counters().reported.inc()
-    counters().reported_served.inc(served)
-    counters().used.inc(used)
+    counters().reported_served.inc(served_count)
+    counters().used.inc(used_count)
 
 
 def count_capture(outcome: str, tokens: int) -> None:

@@ -104,7 +104,7 @@ def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = 
     adjusted: Mapping[str, Any] = {} if policies is None else {"adjusted": lambda _now: policies}
     query = traces.query_from(
         (test.asked or _ASKED_BEFORE) | {"mode": test.mode, "need": test.need},
-        served=[pk for pk, _version in test.answer or ()],
+        served_pks=[pk for pk, _version in test.answer or ()],
         workspace_id=workspace.pk,
         language=workspace.language,
         places=places,

@@ -179,8 +179,8 @@ def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
         names = (
             name
             for scope in query.scopes
-            for name, meant in scope.nicknames.items()
-            if meant and not name.startswith(persons.MY)
+            for name, person in scope.nicknames.items()
+            if person and not name.startswith(persons.MY)
         )
         need = decide(query.message, projects=projects, names=names)
         if query.resolved and not need.retrieve and has_question_mark_or_word(query.message):
@@ -325,11 +325,11 @@ def _add_events(search: Search, result: Recall, ranges: Sequence[DateRange]) -> 
     result.answerability = assess_events(
         result.answerability, events, names_days=bool(ranges), about_asker=search.parsed.about_asker
     )
-    shown = {str(item.entry.uid) for item in result.served if item.in_context}
-    more = [event for event in result.events if event.memory not in shown]
+    context_uids = {str(item.entry.uid) for item in result.served if item.in_context}
+    more = [event for event in result.events if event.memory not in context_uids]
     notice = "" if result.context else notice_in(query.language, query.token_budget)
-    left = query.token_budget - result.tokens
-    lines, tokens = events_text(more, budget=left, zone=search.zone, notice=notice, language=query.language)
+    tokens_left = query.token_budget - result.tokens
+    lines, tokens = events_text(more, budget=tokens_left, zone=search.zone, notice=notice, language=query.language)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 

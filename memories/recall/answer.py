@@ -156,13 +156,13 @@ def _is_of_another_matter(signs: Answerability, parsed: ParsedQuery) -> bool:
 def _tells_by_date(ranked: Sequence[Ranked], ranges: Sequence[DateRange]) -> bool:
     """Whether something is of the days a question names; a whole year that all is of tells nothing of it."""
     of_days = sum(item.candidate.date >= 1 for item in ranked)
-    return bool(of_days) and (of_days < len(ranked) or any(named.end - named.start <= MONTH for named in ranges))
+    return bool(of_days) and (of_days < len(ranked) or any(days.end - days.start <= MONTH for days in ranges))
 
 
-def assess_newest(served: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
+def assess_newest(items: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict where the newest memories answer: of one's own, where somebody asks about themselves."""
-    own = [item for item in served if item.sender.may_be_asker or not parsed.about_asker]
-    return Answerability(FOUND if own else WEAK if served else NONE, entries=entries, about_asker=parsed.about_asker)
+    own = [item for item in items if item.sender.may_be_asker or not parsed.about_asker]
+    return Answerability(FOUND if own else WEAK if items else NONE, entries=entries, about_asker=parsed.about_asker)
 
 
 def assess_events(
@@ -194,9 +194,9 @@ def strength_of(signs: Answerability) -> float | None:
     near = signs.similarity + 0.2 * signs.words - 0.04 * math.log(max(signs.entries, 20) / 100)
     if signs.relevance is not None:
         # on the scale of strength: the line of what is found here and there
-        found, weak = _logit(conf.RELEVANCE_FOUND), _logit(conf.RELEVANCE_WEAK)
-        slope = (conf.EVIDENCE_FOUND - conf.EVIDENCE_WEAK) / (found - weak)
-        alone = conf.EVIDENCE_FOUND + slope * (_logit(signs.relevance) - found)
+        found_line, weak_line = _logit(conf.RELEVANCE_FOUND), _logit(conf.RELEVANCE_WEAK)
+        slope = (conf.EVIDENCE_FOUND - conf.EVIDENCE_WEAK) / (found_line - weak_line)
+        alone = conf.EVIDENCE_FOUND + slope * (_logit(signs.relevance) - found_line)
         youth = youth_of(signs.entries)
         near = youth * alone + (1 - youth) * near
     lead = 0.0 if signs.lead is None else LEAD * (min(max(signs.lead, -LEAD_MOST), LEAD_MOST) - LEAD_NEUTRAL)
@@ -244,8 +244,8 @@ def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
     return [item for item in items if item.sender.may_be_asker]
 
 
-def _graded(value: float, weak: float, found: float) -> str:
-    return NONE if value < weak else WEAK if value < found else FOUND
+def _graded(value: float, weak_line: float, found_line: float) -> str:
+    return NONE if value < weak_line else WEAK if value < found_line else FOUND
 
 
 def _worse(one: str, other: str) -> str:
@@ -260,19 +260,19 @@ def _better(one: str, other: str) -> str:
 # -- the context
 
 
-def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, language: str = "en") -> tuple[str, int]:
+def context_text(served_items: Sequence[Ranked], *, budget: int, zone: tzinfo, language: str = "en") -> tuple[str, int]:
     """The served memories as lines with their dates, best first, and the tokens they take; never over budget.
 
     Above them stands that they are words of people. A memory that does not fit whole is left out, and so is all after
     it: half a memory misleads.
     """
     notice = quoting.notice_in(language, budget)
-    lines, used = fit([notice, *(memory_line(item, zone, language) for item in served)], budget)
+    lines, tokens = fit([notice, *(memory_line(item, zone, language) for item in served_items)], budget)
     if len(lines) < 2:
         return "", 0
-    for item in served[: len(lines) - 1]:
+    for item in served_items[: len(lines) - 1]:
         item.in_context = True
-    return "\n".join(lines), used
+    return "\n".join(lines), tokens
 
 
 def events_text(
@@ -284,22 +284,22 @@ def events_text(
     """
     room = budget - (text.count_tokens(notice) + 1 if notice else 0)
     lines = {event.path: event_line(event, zone, language) for event in events}
-    fitting, used = fit(list(lines.values()), room)
+    fitting, tokens = fit(list(lines.values()), room)
     if not fitting:
         return "", 0
     in_order = sorted(events[: len(fitting)], key=lambda event: (event.at, event.path))
-    return "\n".join(filter(None, [notice, *(lines[event.path] for event in in_order)])), used + budget - room
+    return "\n".join(filter(None, [notice, *(lines[event.path] for event in in_order)])), tokens + budget - room
 
 
 def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
     """As many of these lines, from the first on, as the budget has room for, and the tokens they take."""
-    used = 0
+    total = 0
     for count, line in enumerate(lines):
         tokens = text.count_tokens(line) + 1
-        if used + tokens > budget:
-            return list(lines[:count]), used
-        used += tokens
-    return list(lines), used
+        if total + tokens > budget:
+            return list(lines[:count]), total
+        total += tokens
+    return list(lines), total
 
 
 def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
@@ -479,7 +479,7 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     today = now.astimezone(zone).date()
     both = [today, today - timedelta(days=1)]
     events, saved = _daily_events(scope, both), _saved_lines(scope, policies, both, now, zone)
-    left, notes = conf.NOTES_CHARS, list[Note]()
+    chars_left, notes = conf.NOTES_CHARS, list[Note]()
     for day in both:
         # what was saved, and the events of the day beyond that
         lines: dict[str, _Line] = {}
@@ -490,19 +490,19 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
         newest = [line.content for line in sorted([*lines.values(), *new], reverse=True)]
 
         # as many of the newest as fit; a single one that does not is shortened
-        room, used = min(conf.NOTES_DAY_CHARS, left), -1
+        room, length = min(conf.NOTES_DAY_CHARS, chars_left), -1
         items: list[str] = []
         for content in map(str.strip, newest):
-            if used + 1 + len(content) > room:
+            if length + 1 + len(content) > room:
                 break
             items.append(content)
-            used += 1 + len(content)
+            length += 1 + len(content)
         is_cut = len(items) < len(newest)
         if newest and not items:
             items = [text.smart_truncate(newest[0], room)]
         if any(items):
             notes.append(Note(day, scope.key, items[::-1], is_cut))
-            left -= len(notes[-1].content)
+            chars_left -= len(notes[-1].content)
     return notes
 
 

@@ -215,19 +215,19 @@ def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
     shares = {pk: sum(1 / holders[term] ** 2 for term in shared) for pk, shared in terms.items()}
     closest = max(shares.values(), default=0.0)
     if closest >= 1 or is_value_alone(query.message):
-        meant = [match for match in secrets if shares[match[1].pk] >= max(CLOSE_ENOUGH * closest, 0.01)]
+        meant_matches = [match for match in secrets if shares[match[1].pk] >= max(CLOSE_ENOUGH * closest, 0.01)]
     elif asks_for_several(query.message) or not asks_for_secrets(query):
         return matches
     else:
         kinds = named_kinds(query.message)
         of_kind = [match for match in secrets if kinds & set(match[1].subtype.removeprefix(SECRET_SUBTYPE).split(","))]
         best = sorted(of_kind or secrets, key=lambda match: (-shares[match[1].pk], -match[0].fused))
-        meant = best[:MEANT_AT_MOST]
-    others = {entry.pk for _candidate, entry in secrets}.difference(entry.pk for _candidate, entry in meant)
+        meant_matches = best[:MEANT_AT_MOST]
+    others = {entry.pk for _candidate, entry in secrets}.difference(entry.pk for _candidate, entry in meant_matches)
     return [
         match
         for match in matches
-        if match[1].pk not in others or any(_changes(match[1], entry) for _candidate, entry in meant)
+        if match[1].pk not in others or any(_changes(match[1], entry) for _candidate, entry in meant_matches)
     ]
 
 
@@ -315,18 +315,18 @@ def _date_sql(parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
         return "0::float8", {}
     tail = conf.DATE_TAIL
     parameters: dict[str, Any] = {
-        "dated_from": min(named.start for named in ranges),
-        "dated_to": max(named.end for named in ranges) + TAILS * tail,
+        "dated_from": min(dates.start for dates in ranges),
+        "dated_to": max(dates.end for dates in ranges) + TAILS * tail,
         "dated_tail": tail.total_seconds() or 1.0,
         "dated_cut": TAILS * tail,
     }
     cases = []
-    for n, named in enumerate(ranges):
-        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
-        parameters |= {f"weight{n}": named.weight}
+    for n, dates in enumerate(ranges):
+        parameters |= {f"from{n}": dates.start, f"to{n}": dates.end}
+        parameters |= {f"weight{n}": dates.weight}
         core = ""
-        if named.core:
-            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
+        if dates.core:
+            parameters |= {f"core_from{n}": dates.core[0], f"core_to{n}": dates.core[1]}
             core = (
                 f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
                 f" THEN %(weight{n})s * {NAMED_EXACTLY}"
@@ -372,8 +372,8 @@ def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[i
     is one word. Of each text it ranks the terms it holds, all of them together; any of them alone would say nothing
     about how close they stand.
     """
-    wanted = frozenset(parsed.terms)
-    positions = {pk: text.term_positions(entry.content, wanted) for pk, entry in entries.items()}
+    terms = frozenset(parsed.terms)
+    positions = {pk: text.term_positions(entry.content, terms) for pk, entry in entries.items()}
     matching = [pk for pk, places in positions.items() if places]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -390,8 +390,8 @@ def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[i
         )
         close = dict(cursor.fetchall())
     shares = parsed.words.shares
-    held = {pk: sum(shares[term] for term in positions[pk]) / sum(shares.values()) for pk in matching}
-    return {pk: held[pk] * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
+    coverage = {pk: sum(shares[term] for term in positions[pk]) / sum(shares.values()) for pk in matching}
+    return {pk: coverage[pk] * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
 
 
 # -- scopes that are too large to be compared row by row: their candidates, by an index of vectors and by the rarest
@@ -483,9 +483,9 @@ def _nearest(search: Search, vector: CentredQuery, index: ScopeIndex, where: Con
     legs: list[Condition] = [([], {})]
     if speakers := [speaker for named_in, speaker in parsed.words.named if named_in == index.scope_id]:
         legs.append((["e.speaker = ANY(%(asked_speakers)s::text[])"], {"asked_speakers": speakers}))
-    for n, named in enumerate(parsed.date_ranges):
+    for n, dates in enumerate(parsed.date_ranges):
         days = f"e.created_at >= %(asked_from{n})s AND e.created_at < %(asked_to{n})s"
-        legs.append(([days], {f"asked_from{n}": named.start, f"asked_to{n}": named.end}))
+        legs.append(([days], {f"asked_from{n}": dates.start, f"asked_to{n}": dates.end}))
 
     probes = max(round(index.lists * PROBED), min(PROBED_LEAST, index.lists))
     nearest: list[int] = []
@@ -523,10 +523,10 @@ def rarest(counts: dict[int, int], entries: int) -> QuestionWords:
     terms = sorted(filter(counts.get, counts), key=lambda term: (counts[term], term))
     if terms and counts[terms[0]] > READ_FOR_WORDS:
         return QuestionWords(terms[:1], [], counts[terms[0]] > READ_FOR_ONE)
-    left, rare, common = READ_FOR_WORDS, list[int](), list[int]()
+    room, rare, common = READ_FOR_WORDS, list[int](), list[int]()
     for term in terms:
-        if counts[term] <= left:
-            left -= counts[term]
+        if counts[term] <= room:
+            room -= counts[term]
             rare.append(term)
         else:
             common.append(term)
@@ -535,10 +535,10 @@ def rarest(counts: dict[int, int], entries: int) -> QuestionWords:
     others = common[:_PAIRED]
     pairs = [(first, second) for n, first in enumerate(others) for second in others[n + 1 :]]
     by_chance = {(first, second): counts[first] * counts[second] / max(entries, 1) for first, second in pairs}
-    taken = []
+    rare_pairs = []
     for pair in sorted(pairs, key=lambda pair: (by_chance[pair], pair)):
-        if by_chance[pair] > left:
+        if by_chance[pair] > room:
             break
-        left -= round(by_chance[pair])
-        taken.append(pair)
-    return QuestionWords(rare, taken)
+        room -= round(by_chance[pair])
+        rare_pairs.append(pair)
+    return QuestionWords(rare, rare_pairs)

@@ -85,15 +85,15 @@ def eligible_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     Only facts are kept by project. What nobody may see does not count among those that speak of it.
     """
     servable = servable_filter(query, policies, now)
-    named = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
-    projects = sorted({project for projects_here in named.values() for project in projects_here})
+    projects_by_scope = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
+    projects = sorted({project for projects_here in projects_by_scope.values() for project in projects_here})
     if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
         return servable
     where, parameters = all_of(scope_filter(query), servable, request_filter(query))
     condition = _SQL["of_project"].format(fact=EntryType.FACT.value, where=" AND ".join(where), enough=ENOUGH_FACTS)
     terms = set(text.terms(query.message))
     parameters |= {
-        "project_scopes": [scope for scope, projects_here in named.items() if projects_here],
+        "project_scopes": [scope for scope, projects_here in projects_by_scope.items() if projects_here],
         "own_projects": [*projects, *NO_PROJECT],
         "own_words": sorted(terms),
         "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
@@ -177,8 +177,8 @@ def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, di
     unread = policies.unread_ttl(kind)
     if unread is not None:
         cuts[f"{kind}_unread"] = now - unread
-    cut = f"%({kind}_unread)s" if unread is not None else "NULL::timestamptz"
-    cases.insert(0, f"WHEN e.type = '{EntryType.CHAT_TURN}' AND e.read_at IS NULL THEN {cut}")
+    cutoff = f"%({kind}_unread)s" if unread is not None else "NULL::timestamptz"
+    cases.insert(0, f"WHEN e.type = '{EntryType.CHAT_TURN}' AND e.read_at IS NULL THEN {cutoff}")
     return f"CASE {' '.join(cases)} END", cuts
 
 
@@ -241,10 +241,10 @@ def request_filter(query: Query) -> Condition:
 
 def secret_filter(query: Query) -> Condition:
     """A secret is served to a question for its kind; where several people hear the answer, to none."""
-    asked = asked_kinds(query.message)
-    if len(asked) == len(SecretKind) or any(is_group(place) for place in query.places):
+    kinds = asked_kinds(query.message)
+    if len(kinds) == len(SecretKind) or any(is_group(place) for place in query.places):
         return [], {}
-    return [_SQL["not_asked_for"].format(**_OF_SECRETS)], scope_filter(query)[1] | {"asked_secrets": sorted(asked)}
+    return [_SQL["not_asked_for"].format(**_OF_SECRETS)], scope_filter(query)[1] | {"asked_secrets": sorted(kinds)}
 
 
 def recognised_filter(query: Query) -> Condition:
@@ -254,8 +254,8 @@ def recognised_filter(query: Query) -> Condition:
 
 def asks_for_secrets(query: Query) -> bool:
     """Whether a question asks for secrets of some kind where they may be served: those that are left are meant."""
-    asked = asked_kinds(query.message)
-    return 0 < len(asked) < len(SecretKind) and not any(is_group(place) for place in query.places)
+    kinds = asked_kinds(query.message)
+    return 0 < len(kinds) < len(SecretKind) and not any(is_group(place) for place in query.places)
 
 
 def echo_filter(query: Query) -> Condition:
@@ -359,15 +359,15 @@ def as_of(query: Query, moment: datetime) -> Iterator[Query]:
     transaction that nobody waits for.
     """
     # what may not be served today of these scopes, and how much is gone
-    given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
+    values: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
     conditions, parameters = audience_filter(query)
     statement = _SQL["unheard"]
     if conditions:
         statement += "\n" + _SQL["not_heard_here"].format(heard=" AND ".join(conditions))
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters | given)
+        cursor.execute(statement, parameters | values)
         unheard = frozenset(pk for (pk,) in cursor.fetchall())
-        cursor.execute(_SQL["erased"], given)
+        cursor.execute(_SQL["erased"], values)
         (erased,) = cursor.fetchone()
     today = Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
 
@@ -385,14 +385,14 @@ def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | Non
     """The vectors of what is worded otherwise today: remembered, or made now; none where nobody embeds in time."""
     if model is None:
         return []
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "workspace": query.workspace_id,
         "scopes": query.scope_ids,
         "moment": moment,
         "most": WORDINGS_MOST,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_SQL["reworded"].format(), given)
+        cursor.execute(_SQL["reworded"].format(), values)
         rows = cursor.fetchall()
     reworded: list[past.Reworded] = []
     for start in range(0, len(rows), conf.EMBED_BATCH):

@@ -63,7 +63,7 @@ class PastQuestion:
 
     def core_boost(self, at: datetime) -> float:
         """What is added to an event at the time that is meant most, of a longer one that is named."""
-        return (NAMED_EXACTLY - 1) * self.date_boost * any(named.core_contains(at) for named in self.date_ranges)
+        return (NAMED_EXACTLY - 1) * self.date_boost * any(dates.core_contains(at) for dates in self.date_ranges)
 
     def score(self, covered: float, similarity: float | None = None, *, on_named_days: bool) -> float:
         """What words, similarity and days come to, as with entries; without a vector an event counts as the average."""
@@ -137,7 +137,7 @@ def past_question_of(search: Search, ranges: Sequence[DateRange]) -> PastQuestio
         vector=parsed.vector if words else None,
         alpha=weights["alpha"],
         floor=weights["floor"],
-        date_boost=weights["date_boost"] * max((named.weight for named in ranges), default=1.0),
+        date_boost=weights["date_boost"] * max((dates.weight for dates in ranges), default=1.0),
         policies=search.policies,
         history_paths=query.client_history.paths if query.client_history else frozenset(),
         asker=query.asker if parsed.about_asker else None,
@@ -145,13 +145,13 @@ def past_question_of(search: Search, ranges: Sequence[DateRange]) -> PastQuestio
 
 
 def retrieve_events(
-    question: PastQuestion, query: Query, served: Sequence[Ranked], now: datetime
+    question: PastQuestion, query: Query, served_items: Sequence[Ranked], now: datetime
 ) -> list[RecalledEvent]:
     """What the retrievers find, best first, each with the served memory that rests on it; and what the history says."""
     retrievers = _registered(tuple(settings.MEMORY_RETRIEVERS))
     scopes = {scope.key: scope for scope in query.scopes}
     events = [
-        replace(event, sender=sender_with_id(event.sender_id, scopes[event.scope], query.asker, called=event.called))
+        replace(event, sender=sender_with_id(event.sender_id, scopes[event.scope], query.asker, name_then=event.called))
         for retriever in retrievers
         for event in retriever(question, query.places, now)
     ]
@@ -167,23 +167,23 @@ def retrieve_events(
     events = limit_events(_best_first(events), question)
 
     # the memory that rests on an event; of a day, the one that says the same words
-    uids = {item.entry.pk: str(item.entry.uid) for item in served}
-    same_words = {item.entry.content: str(item.entry.uid) for item in served}
+    uids = {item.entry.pk: str(item.entry.uid) for item in served_items}
+    same_words = {item.entry.content: str(item.entry.uid) for item in served_items}
     memory: dict[str, str] = {}
-    if events and served:
+    if events and served_items:
         resting = Entry.objects.filter(pk__in=uids, origins__overlap=[event.path for event in events])
         memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
 
     # messages of a time when secrets stayed in them are served without those the question does not ask for
-    asked = asked_kinds(query.message)
-    chosen = []
+    kinds = asked_kinds(query.message)
+    short_events = []
     for event in events:
         secrets = {secret.kind for secret in find_secrets(event.content)} if conf.SECRETS != SecretsRule.OFF else set()
-        content = event.content if secrets.issubset(asked) else mask(event.content)
+        content = event.content if secrets.issubset(kinds) else mask(event.content)
         uid = memory.get(event.path) or (same_words.get(content) if event.rests_on else None)
         short = text.smart_truncate(content, conf.SESSION_EVENT_CHARS)
-        chosen.append(replace(event, content=short, is_cut=len(short) < len(content.strip()), memory=uid))
-    return _best_first(chosen)
+        short_events.append(replace(event, content=short, is_cut=len(short) < len(content.strip()), memory=uid))
+    return _best_first(short_events)
 
 
 @cache
@@ -231,8 +231,8 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
         return []
     own = _own_days(places)
     asked_for = Q(pk__in=[])
-    for named in question.date_ranges:
-        asked_for |= Q(local_date__gte=named.start.date(), local_date__lt=named.end.date())
+    for dates in question.date_ranges:
+        asked_for |= Q(local_date__gte=dates.start.date(), local_date__lt=dates.end.date())
     for word in question.words:
         # as it begins whatever its ending: «deployed» and «deploys» begin alike
         beginning = word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word

@@ -152,11 +152,11 @@ class _Rule:
     english: bool = True
     chinese: bool = True
 
-    def matches(self, folded: str, spoken: str, words: set[str]) -> bool:
-        """`folded` is the text in lower case, `spoken` its English words in order between spaces, `words` their set."""
+    def matches(self, folded: str, english_text: str, words: set[str]) -> bool:
+        """`folded` is the text in lower case, `english_text` its English words in order between spaces, `words` their set."""
         return (
             not self._words.isdisjoint(words)
-            or any(phrase in spoken for phrase in self._phrases)
+            or any(phrase in english_text for phrase in self._phrases)
             or any(sign in folded for sign in self._chinese)
             or (self.pattern is not None and self.pattern.search(folded) is not None)
         )
@@ -240,9 +240,9 @@ def _signs(text: str) -> Iterator[str]:
     """The rules that match, in their order."""
     folded = text.casefold()
     words = _WORD.findall(folded)
-    spoken = f" {' '.join(words)} "
+    english_text = f" {' '.join(words)} "
     distinct = set(words)
-    return (rule.name for rule in _POSITIVE if rule.matches(folded, spoken, distinct))
+    return (rule.name for rule in _POSITIVE if rule.matches(folded, english_text, distinct))
 
 
 def _ends(text: str) -> str:
@@ -287,17 +287,17 @@ def _reason(text: str) -> str:
     plain = text.translate(_SIMPLIFIED).strip()
     if len(plain) <= SMALL_TALK_CHARS and any(form.fullmatch(plain) for form in (SMALL_TALK, *_ABOUT_THE_BOT)):
         return "small_talk"
-    asked = _asked(plain)
-    if len(asked) > _MOST_CHARS:
+    request = _asked(plain)
+    if len(request) > _MOST_CHARS:
         return ""
     # without what stands between a person and what they want: «can you», «for me», 帮我
-    bare = " ".join(_HELPERS.sub(" ", _VERB_FOR_ME.sub(r"\1", asked)).split())
+    bare = " ".join(_HELPERS.sub(" ", _VERB_FOR_ME.sub(r"\1", request)).split())
     if _COMMAND.match(bare):
         # about somebody's own things, or for a certain person
         own = _CHINESE_LOCAL.search(bare) and not _INDEFINITE.search(bare)
         is_for_somebody = _is_of_somebody(bare) or own or _TO_SOMEBODY.search(bare) or _MADE_TO_MEASURE.search(bare)
         return "" if is_for_somebody else "command"
-    if _MANNER.search(asked):
+    if _MANNER.search(request):
         return ""
     anyones = _ANYONES.sub("a person", _ALL_OF_US.sub(r"\1 do people ", bare))
     if _is_general(anyones):
@@ -345,8 +345,8 @@ def _is_general(text: str) -> bool:
     if has_han(text):
         if len(text) > _GENERAL_CHINESE or _CHINESE_LOCAL.search(text):
             return False
-        asked = _ZH_CONDITION.sub("", text)
-        return _ZH_OF_A_KIND.search(asked) is not None and _ZH_CERTAIN.search(asked) is None
+        question = _ZH_CONDITION.sub("", text)
+        return _ZH_OF_A_KIND.search(question) is not None and _ZH_CERTAIN.search(question) is None
     if len(text) > _GENERAL_CHARS or _ANY_LOCAL.search(text):
         return False
     if _ONE_FOR_ALL.search(text) or (_ATTRIBUTE.search(text) and not _LIVED.search(text)):

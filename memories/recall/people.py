@@ -65,7 +65,7 @@ class NamedPeople:
 def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     """The people a message names in each of these scopes."""
     matcher = _NameMatcher(message)
-    named: list[tuple[int, str]] = []
+    named_speakers: list[tuple[int, str]] = []
     forms: set[str] = set()
     name_terms: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
@@ -74,13 +74,13 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
         people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(nicknames.items())))
         matched = [name for name in people.speakers if matcher.names(name)]
         speakers = dict.fromkeys(people.speakers[name] for name in matched)
-        named += [(scope.pk, speaker) for speaker in speakers]
+        named_speakers += [(scope.pk, speaker) for speaker in speakers]
         forms |= {name for name, speaker in people.speakers.items() if speaker in speakers}
         name_terms |= _terms(name for name in matched if name in people.own_names)
         aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
         everywhere.append((_terms(matched), _terms(aliases)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
-    return NamedPeople(named, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
+    return NamedPeople(named_speakers, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
 
 
 def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
@@ -88,20 +88,20 @@ def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
     nobody knows whose sister."""
     by_scope: list[dict[str, tuple[str, ...]]] = []
     for scope in scopes:
-        meant: dict[str, tuple[str, ...]] = {}
-        by_scope.append(meant)
+        meanings: dict[str, tuple[str, ...]] = {}
+        by_scope.append(meanings)
         aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(persons.MY) and name}
         if not aliases or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
             continue
         mentioned = dict(persons.mentioned(message))
-        meant |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
+        meanings |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
         matcher = _NameMatcher(message)
         for alias, name in aliases.items():
             if alias not in mentioned.values() and matcher.names(names.fold(name)):
-                meant[name] = tuple(persons.names_of(alias, chinese=has_han(message)))
+                meanings[name] = tuple(persons.names_of(alias, chinese=has_han(message)))
     first = by_scope[0] if by_scope else {}
     return tuple(
-        (words, meant) for words, meant in first.items() if all(other.get(words) == meant for other in by_scope)
+        (words, meaning) for words, meaning in first.items() if all(other.get(words) == meaning for other in by_scope)
     )
 
 
@@ -122,9 +122,9 @@ def _terms(forms: Iterable[str]) -> frozenset[int]:
 def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames: tuple[tuple[str, str], ...]) -> People:
     """Everybody of a scope in this version: speakers by their names, given names, familiar ones, and learnt ones."""
     exact = {names.fold(speaker): speaker for speaker in speakers}
-    given = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
+    by_given_name = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
     familiar = ((short, name) for name in speakers for short in names.familiar_names(name))
-    by_own_name = given | _unique(given, familiar)
+    by_own_name = by_given_name | _unique(by_given_name, familiar)
     learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
     given_back = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
     speakers_by_name = dict(by_own_name)
@@ -212,7 +212,7 @@ def is_ordinary(name: str) -> bool:
 def projects_named(message: str, projects: Iterable[str]) -> list[str]:
     """The projects of these that a message names, across scripts, width and case; what begins with _ is no name."""
     folded = names.fold(message)
-    named = []
+    named_projects = []
     for project in (project for project in projects if not project.startswith("_")):
         name = names.fold(project)
         if not names_project(folded, name):
@@ -225,8 +225,8 @@ def projects_named(message: str, projects: Iterable[str]) -> list[str]:
             not is_part or occurs(text.words(folded), names.words_of_name(name))
         )
         if is_called or is_word:
-            named.append(project)
-    return named
+            named_projects.append(project)
+    return named_projects
 
 
 ASKER = "User"
@@ -291,12 +291,12 @@ def sender_of(item: HasSender, scope: Scope, asker: str) -> Sender:
         sender = speaker
     own = speaker if speaker != sender else ""
     latest = scope.sender_names.get(sender) or own or name_in(scope, sender)
-    return _sender(sender, latest, scope, asker, called=own)
+    return _sender(sender, latest, scope, asker, name_then=own)
 
 
-def sender_with_id(sender: str, scope: Scope, asker: str, *, called: str = "") -> Sender:
-    """Who goes by this id in the conversations of a scope; `called` is the name a message of theirs came with."""
-    return _sender(sender, name_in(scope, sender), scope, asker, called=called)
+def sender_with_id(sender: str, scope: Scope, asker: str, *, name_then: str = "") -> Sender:
+    """Who goes by this id in the conversations of a scope; `name_then` is the name a message of theirs came with."""
+    return _sender(sender, name_in(scope, sender), scope, asker, name_then=name_then)
 
 
 def name_in(scope: Scope, sender: str) -> str:
@@ -311,14 +311,14 @@ def name_in(scope: Scope, sender: str) -> str:
     return shortest.title() if shortest.isascii() else shortest
 
 
-def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "") -> Sender:
-    """Whose words they are goes by the latest `name` of a sender; the label is what they were `called` at the time.
+def _sender(sender: str, name: str, scope: Scope, asker: str, *, name_then: str = "") -> Sender:
+    """Whose words they are goes by the latest `name` of a sender; the label is `name_then`, the one they had then.
 
     In a chat several people speak: without a sender it is nobody's in particular. A person's memory is that person's,
     by whichever id they write, unless two names speak in it: so it is where a conversation of several was imported into
     one scope, and where one bot has one memory for all.
     """
-    name = name or called
+    name = name or name_then
     in_chat = scope.kind == ScopeKind.CHAT
     is_own: bool | None
     if in_chat and sender:
@@ -333,7 +333,7 @@ def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "
         is_own = None if not sender and len(scope.speakers) > 1 else True
     authorship = Authorship.UNKNOWN if is_own is None else Authorship.OWN if is_own else Authorship.OTHER
 
-    label = called or name
+    label = name_then or name
     alike = quoting.skeleton(label)
     others = (
         other
@@ -391,8 +391,8 @@ def _tells_of_another(statement: str, forms: Collection[str]) -> bool:
 def says_name_of(item: "Ranked", forms: Collection[str]) -> bool:
     """Whether a memory says one of these folded names; in a person's memory they may be «the user»."""
     folded = names.fold("\n".join(sides_of(item.entry.content) or (item.entry.content,)))
-    meant = (*forms, *(_THE_USER if item.scope_kind == ScopeKind.USER else ()))
-    return any(says(folded, name) for name in meant)
+    all_forms = (*forms, *(_THE_USER if item.scope_kind == ScopeKind.USER else ()))
+    return any(says(folded, name) for name in all_forms)
 
 
 LOOK_CHARS = 2_000  # of a long message its end, where people ask
@@ -406,12 +406,12 @@ _CHINESE_FRAMES = pattern("self_questions", "chinese_frames")
 _CHINESE_ANYBODY = pattern("self_questions", "chinese_anybody")
 
 
-def is_about_asker(message: str, named: Sequence[tuple[int, str]], scopes: Sequence[Scope], asker: str) -> bool:
+def is_about_asker(message: str, speakers: Sequence[tuple[int, str]], scopes: Sequence[Scope], asker: str) -> bool:
     """Whether a message asks about whom it comes from, and names nobody else of the speakers (scope and name)."""
     if not asks_about_asker(message):
         return False
     own = {names.fold(name) for scope in scopes for name in (asker, name_in(scope, asker)) if name}
-    return all(names.fold(speaker) in own for _scope, speaker in named)
+    return all(names.fold(speaker) in own for _scope, speaker in speakers)
 
 
 def asks_about_asker(message: str) -> bool:
@@ -459,8 +459,8 @@ def attributed(entry: Attributable, sender: Sender) -> str:
         parts = spoken_parts(entry.content, names=True)
     if parts:
         speaker = sender.label or unnamed(sender)
-        called = {USER_LABEL: speaker, ASSISTANT_LABEL: ASSISTANT_LABEL}
-        sides = ((called.get(label) or quoting.label_of(label), quoting.as_item(words)) for label, words in parts)
+        labels = {USER_LABEL: speaker, ASSISTANT_LABEL: ASSISTANT_LABEL}
+        sides = ((labels.get(label) or quoting.label_of(label), quoting.as_item(words)) for label, words in parts)
         return quoting.BETWEEN_SPEAKERS.join(f"{label}: {words}" for label, words in sides)
     is_plain = not sender.label or (sender.authorship == Authorship.OWN and not sender.in_chat)
     if is_plain:

@@ -223,8 +223,8 @@ class Query:
     @property
     def asks_for_anything(self) -> bool:
         """Whether any memory will do, and not those of a kind or time that is named."""
-        named = (self.types, self.filters, self.project, self.topic, self.since, self.until)
-        return self.among is None and not any(named)
+        conditions = (self.types, self.filters, self.project, self.topic, self.since, self.until)
+        return self.among is None and not any(conditions)
 
     @property
     def additions(self) -> Additions:

@@ -149,8 +149,8 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
         question = Question.of(query.message, parsed)
         for item in ranked:
             row = Row(item.candidate, item.entry, item.entry.scope.index_length)
-            added = {name: weight * FEATURES[name](row, question) for name, weight in parsed.features.items() if weight}
-            item.features = {name: value for name, value in added.items() if value}
+            parts = {name: weight * FEATURES[name](row, question) for name, weight in parsed.features.items() if weight}
+            item.features = {name: value for name, value in parts.items() if value}
             item.score += sum(item.features.values())
     if parsed.about_asker and people.has_words_of_others(ranked):
         for item in ranked:
@@ -204,13 +204,13 @@ def youth_of(entries: int, half: int = YOUNG) -> float:
 
 def added_by_meaning(item: Ranked, youth: float, parsed: ParsedQuery) -> float:
     """What the model's own texts add to a score: with few entries the relevance, with many what their vectors tell."""
-    added, signs = youth * RELEVANCE_SHARE * (item.relevance or 0.0), item.signs
+    bonus, signs = youth * RELEVANCE_SHARE * (item.relevance or 0.0), item.signs
     is_own = item.entry.type == EntryType.FACT or sides_of(item.entry.content)
     if parsed.features or not is_own or "answers" not in signs:
-        return added
+        return bonus
     if parsed.is_remark:
-        return added + signs["answers"]
-    return added + (1 - youth) * OWN_SHARE * float(nearness(signs["meaning"], signs["answers"], signs["relation"]))
+        return bonus + signs["answers"]
+    return bonus + (1 - youth) * OWN_SHARE * float(nearness(signs["meaning"], signs["answers"], signs["relation"]))
 
 
 def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
@@ -222,21 +222,21 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
     background = background_of(vector.model.name) if vector else None
     if vector and not background:
         return
-    asked = Asked(
+    question = Asked(
         query.message,
         words_asked(query.message),
         np.array(vector.vector, np.float32) if vector else None,
         vector.is_cjk if vector else is_cjk(query.message),
         " ".join(names[0] for _, names in query.relations),
     )
-    _judge(ranked, asked, background, query.entry_count)
+    _judge(ranked, question, background, query.entry_count)
     own, claims = people.own_words_and_claims(ranked, search.parsed)
     if claims:  # what others say of somebody takes nothing from what they say themselves
         only, others = ({item.entry.pk for item in items} for items in (own, claims))
-        _judge([item for item in ranked if item.entry.pk not in others], asked, background, query.entry_count, only)
+        _judge([item for item in ranked if item.entry.pk not in others], question, background, query.entry_count, only)
 
 
-def _judge(ranked: Sequence[Ranked], asked: Asked, background: Any, entries: int, only: Collection[int] = ()) -> None:
+def _judge(ranked: Sequence[Ranked], query: Asked, background: Any, entries: int, only: Collection[int] = ()) -> None:
     """Set the relevance of these, or `only` of some, among all of them."""
     memories = [_memory_of(item) for item in ranked]
     has_vector = [background is not None and memory.vector is not None for memory in memories]
@@ -245,18 +245,18 @@ def _judge(ranked: Sequence[Ranked], asked: Asked, background: Any, entries: int
         if not places:
             continue
         among = memories if not is_so else [memories[n] for n in places]
-        seen = features(asked, among, background if is_so else None, entries=entries)
-        relevance = fitted_relevance()[name].relevance(seen)
+        signs = features(query, among, background if is_so else None, entries=entries)
+        relevance = fitted_relevance()[name].relevance(signs)
         for row, n in enumerate(places):
             row = row if is_so else n
             if not only or ranked[n].entry.pk in only:
-                ranked[n].relevance, ranked[n].signs = float(relevance[row]), seen.of(row)
+                ranked[n].relevance, ranked[n].signs = float(relevance[row]), signs.of(row)
 
 
 def _memory_of(item: Ranked) -> Memory:
-    entry, kept = item.entry, item.candidate.embedding
+    entry, embedding = item.entry, item.candidate.embedding
     # the dimension in two bytes, two unused, then the numbers
-    vector = None if kept is None else np.frombuffer(kept, ">f2", offset=4).astype(np.float32)
+    vector = None if embedding is None else np.frombuffer(embedding, ">f2", offset=4).astype(np.float32)
     # of a turn whose answer tells nothing the person's side alone is embedded, which is a statement
     form = TURN if entry.echo != Echo.ANSWER and sides_of(entry.content) else STATEMENT
     names = frozenset(map(fold, entry.names))
@@ -338,7 +338,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     gives up its place: to take it out moves others up, and none out, for the turns are chosen without it as well.
     """
     # of turns of one kind that state the same beside an unanswered question, the best alone
-    left: list[Ranked] = []
+    candidates: list[Ranked] = []
     answers: set[tuple[int, str, str]] = set()
     for item in (item for item in ranked if item.reason not in _DECIDED):
         entry = item.entry
@@ -347,29 +347,29 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
             if answer in answers:
                 continue
             answers.add(answer)
-        left.append(item)
+        candidates.append(item)
 
     while True:
-        for item in left:
+        for item in candidates:
             item.reason = "limit"
-        pool = _Duplicates(left)
-        chosen = _within_quotas(pool, policies, limit) if quotas else pool.without_copies()[:limit]
-        turns = [item.entry for item in chosen if is_turn(item.entry.type, item.entry.content)]
+        pool = _Duplicates(candidates)
+        selection = _within_quotas(pool, policies, limit) if quotas else pool.without_copies()[:limit]
+        turns = [item.entry for item in selection if is_turn(item.entry.type, item.entry.content)]
         origins = {origin for turn in turns for origin in turn.origins}
-        summaries = [item.entry for item in chosen if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
+        summaries = [item.entry for item in selection if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
         redundant = {entry.pk for entry in summaries if origins.issuperset(entry.origins)}
         if not redundant:
             break
-        left = [item for item in left if item.entry.pk not in redundant]
-    for item in chosen:
+        candidates = [item for item in candidates if item.entry.pk not in redundant]
+    for item in selection:
         item.reason = "served"
-    for item in pool.copies_of(chosen):
+    for item in pool.copies_of(selection):
         item.reason = "duplicate"
-    kept = {item.entry.pk for item in left}
+    kept_pks = {item.entry.pk for item in candidates}
     for item in ranked:
-        if item.reason not in _DECIDED and item.entry.pk not in kept:
+        if item.reason not in _DECIDED and item.entry.pk not in kept_pks:
             item.reason = "duplicate"
-    return best_first(chosen)
+    return best_first(selection)
 
 
 class _Duplicates:
@@ -389,14 +389,14 @@ class _Duplicates:
         own = _fingerprints(self.users)
         return self.in_order([*self.users, *(item for item in self.chats if item.entry.fingerprint not in own)])
 
-    def copies_of(self, chosen: Sequence[Ranked]) -> list[Ranked]:
+    def copies_of(self, selection: Sequence[Ranked]) -> list[Ranked]:
         """What was left out and is served from the other scope."""
-        served = {(item.entry.fingerprint, item.scope_kind) for item in chosen}
+        served_keys = {(item.entry.fingerprint, item.scope_kind) for item in selection}
         other = {ScopeKind.USER: ScopeKind.CHAT, ScopeKind.CHAT: ScopeKind.USER}
         return [
             item
             for item in (*self.users, *self.chats)
-            if item.reason != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in served
+            if item.reason != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in served_keys
         ]
 
 
@@ -405,10 +405,10 @@ def _within_quotas(pool: _Duplicates, policies: Policies, limit: int) -> list[Ra
     of_user, rest = _split_by_quota(pool.users, policies)
     own = _fingerprints(of_user)
     of_chat, _over = _split_by_quota([item for item in pool.chats if item.entry.fingerprint not in own], policies)
-    chosen = pool.in_order([*of_user, *of_chat])[:limit]
-    from_chat = _fingerprints([item for item in chosen if item.scope_kind == ScopeKind.CHAT])
+    selection = pool.in_order([*of_user, *of_chat])[:limit]
+    from_chat = _fingerprints([item for item in selection if item.scope_kind == ScopeKind.CHAT])
     fill = [item for item in rest if item.entry.fingerprint not in from_chat]
-    return chosen + fill[: limit - len(chosen)]
+    return selection + fill[: limit - len(selection)]
 
 
 def _split_by_quota(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
@@ -442,8 +442,8 @@ READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read 
 
 def speaks_of_one_of_several(words: Words, scopes: Sequence[Scope]) -> bool:
     """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
-    named = {scope for scope, _ in words.named}
-    return any(scope.pk in named and len(people_of(scope)) > 1 for scope in scopes)
+    named_scopes = {scope for scope, _ in words.named}
+    return any(scope.pk in named_scopes and len(people_of(scope)) > 1 for scope in scopes)
 
 
 def people_of(scope: Scope) -> list[str]:
@@ -521,8 +521,8 @@ def _words_of_others(row: Row, question: Question) -> float:
 
 
 def _answers_previous(row: Row, question: Question) -> float:
-    asked = _asked_last(row.candidate.previous) if row.candidate.previous else None
-    return question.words.coverage(asked) if asked else 0.0
+    last_question = _asked_last(row.candidate.previous) if row.candidate.previous else None
+    return question.words.coverage(last_question) if last_question else 0.0
 
 
 #: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.

@@ -75,8 +75,8 @@ class Background:
     def centred(self, vectors: Array, scripts: Sequence[str], forms: Sequence[str]) -> Array:
         """Vectors less the mean of texts of their script and form, each of length 1; one a row."""
         means = np.stack([self.means[f"{script} {form}"] for script, form in zip(scripts, forms, strict=True)])
-        moved = vectors - means
-        return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6), dtype=np.float32)
+        deltas = vectors - means
+        return np.asarray(deltas / np.maximum(np.linalg.norm(deltas, axis=1, keepdims=True), 1e-6), dtype=np.float32)
 
     def relations(self, centred: Array) -> Array:
         """The square root of the probability of each relation, one row a text: the product of two rows is likeness."""
@@ -94,15 +94,15 @@ class Background:
 
     def shift(self, question: Sequence[float], script: str, share: float) -> "Shift":
         """What moves the vector of a question, of length 1, a share of the way towards what answers it."""
-        moved = np.array(question, np.float32) - self.means[f"{script} {QUESTION}"]
-        length = float(np.linalg.norm(moved))
-        centred = moved / max(length, 1e-6)
+        delta = np.array(question, np.float32) - self.means[f"{script} {QUESTION}"]
+        length = float(np.linalg.norm(delta))
+        centred = delta / max(length, 1e-6)
         turned = self.towards_answers(centred[None])[0]
         if self.of_statements is not None:  # statements are searched as they are, so theirs is moved to the question
             turned = turned + self.of_statements @ turned
-        added = share * length * (turned / max(float(np.linalg.norm(turned)), 1e-6) - centred)
+        step = share * length * (turned / max(float(np.linalg.norm(turned)), 1e-6) - centred)
         mean = (self.means[f"{script} {TURN}"] + self.means[f"{script} {STATEMENT}"]) / 2
-        return Shift(added.tolist(), float(added @ mean))
+        return Shift(step.tolist(), float(step @ mean))
 
     def save(self, path: Path) -> None:
         """Keep it in a file; half precision is enough."""
@@ -110,8 +110,8 @@ class Background:
         parts: dict[str, Any] = {f"mean {name}": mean.astype(np.float16) for name, mean in self.means.items()}
         parts |= {"directions": self.directions.astype(np.float16), "offsets": self.offsets, "names": list(self.names)}
         for name in _MAPS:
-            if (added := getattr(self, name)) is not None:
-                parts[name] = added.astype(np.float16)
+            if (matrix := getattr(self, name)) is not None:
+                parts[name] = matrix.astype(np.float16)
         np.savez_compressed(path, **parts)
 
 
@@ -119,11 +119,11 @@ class Background:
 _MAPS = ("of_questions", "of_statements")
 
 
-def _with_added(rows: Array, added: Array | None) -> Array:
-    if added is None:
+def _with_added(rows: Array, matrix: Array | None) -> Array:
+    if matrix is None:
         return rows
-    moved = rows + rows @ added
-    return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6), dtype=np.float32)
+    sums = rows + rows @ matrix
+    return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6), dtype=np.float32)
 
 
 @cache
@@ -132,11 +132,11 @@ def background_of(model: str) -> Background | None:
     path = background_path(model)
     if not path.exists():
         return None
-    with np.load(path) as kept:
-        means = {name.removeprefix("mean "): kept[name].astype(np.float32) for name in kept if name.startswith("mean ")}
-        maps = {name: kept[name].astype(np.float32) for name in _MAPS if name in kept}
-        names = tuple(kept["names"].tolist())
-        return Background(means, kept["directions"].astype(np.float32), kept["offsets"], names, **maps)
+    with np.load(path) as file:
+        means = {name.removeprefix("mean "): file[name].astype(np.float32) for name in file if name.startswith("mean ")}
+        maps = {name: file[name].astype(np.float32) for name in _MAPS if name in file}
+        names = tuple(file["names"].tolist())
+        return Background(means, file["directions"].astype(np.float32), file["offsets"], names, **maps)
 
 
 def read_relations() -> list[dict[str, Any]]:
@@ -282,9 +282,9 @@ def names_asked(question: str, names: Iterable[str]) -> set[str]:
         if name not in whole
         and any(part not in shared and is_short(part) and says(folded, part) for part in parts_of(name))
     }
-    asked = whole | in_part
-    if asked:
-        return asked
+    matches = whole | in_part
+    if matches:
+        return matches
     return {name for name in names if any(misspells(folded, part) for part in (name, *parts_of(name)))}
 
 
@@ -338,7 +338,7 @@ class Features:
         return {name: round(float(value), 4) for name, value in zip(self.names, self.values[place], strict=True)}
 
 
-def features(asked: Asked, memories: Sequence[Memory], background: Background | None, *, entries: int) -> Features:
+def features(query: Asked, memories: Sequence[Memory], background: Background | None, *, entries: int) -> Features:
     """What is seen of each memory for a question, in a scope of so many entries.
 
     - `meaning`: cosine of both, less what unrelated texts have; `answers` the same, turned towards what answers
@@ -354,21 +354,21 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
       says both the name that is asked and the one by which the best of them goes; `unsaid`: it says no name asked for
     - `beside_best`: it shares a name with the best, of what the question describes and does not name
     """
-    meaning, relation, answers = _signs_of_vectors(asked, memories, background)
-    rarities = {term: rarity(term) for term in asked.terms}
+    meaning, relation, answers = _signs_of_vectors(query, memories, background)
+    rarities = {term: rarity(term) for term in query.terms}
     total = sum(rarities.values()) or 1.0
     shared = [rarities.keys() & set(one.terms) for one in memories]
     words = np.array([sum(rarities[term] for term in terms) / total for terms in shared], np.float32)
     rare = np.array([max((rarities[term] for term in terms), default=0.0) for terms in shared], np.float32)
 
-    matter = _matter(asked, memories)
+    matter = _matter(query, memories)
     standing = nearness(meaning, answers, relation) + WORDS_SHARE * words + MATTER_SHARE * matter
     first, second = np.sort(standing)[::-1][:2] if len(standing) > 1 else (0.0, 0.0)
     gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
     gap = np.clip(gap, -MOST_GAP, MOST_GAP)
 
-    about = _names_of(asked, memories, standing)
-    said = names_asked(asked.message, {name for one in memories for name in one.names_in_text})
+    about = _names_of(query, memories, standing)
+    said_names = names_asked(query.message, {name for one in memories for name in one.names_in_text})
     columns = {
         "meaning": meaning,
         "answers": answers,
@@ -380,10 +380,10 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
         "ahead": np.maximum(gap, 0),
         "many": np.full(len(memories), math.log(max(entries, 1)) / 3),
         "alone": np.full(len(memories), float(entries <= 1)),
-        "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
-        "no_number": _lack_of_number(asked, memories),
+        "across": np.array([one.is_cjk != query.is_cjk for one in memories], np.float32),
+        "no_number": _lack_of_number(query, memories),
         "matter": matter,
-        "says_name": np.array([bool(said & one.names_in_text) for one in memories], np.float32),
+        "says_name": np.array([bool(said_names & one.names_in_text) for one in memories], np.float32),
         **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
@@ -394,9 +394,9 @@ def nearness(meaning: Any, answers: Any, relation: Any) -> Any:
     return MEANING_SHARE * meaning + answers + RELATION_SHARE * relation
 
 
-def _matter(asked: Asked, memories: Sequence[Memory]) -> Array:
+def _matter(query: Asked, memories: Sequence[Memory]) -> Array:
     """1 for each memory that tells, by its form, what a question asks for by its own."""
-    forms = [tells for asks, tells in _MATTERS if asks.search(asked.message)]
+    forms = [tells for asks, tells in _MATTERS if asks.search(query.message)]
     matter = np.zeros(len(memories), np.float32)
     for place, one in enumerate(memories if forms else ()):
         words = (sides_of(one.content) or (one.content,))[0]
@@ -404,9 +404,9 @@ def _matter(asked: Asked, memories: Sequence[Memory]) -> Array:
     return matter
 
 
-def _lack_of_number(asked: Asked, memories: Sequence[Memory]) -> Array:
+def _lack_of_number(query: Asked, memories: Sequence[Memory]) -> Array:
     """1 for each memory that states no number, where one is asked for."""
-    if not _FOR_NUMBER.search(asked.message):
+    if not _FOR_NUMBER.search(query.message):
         return np.zeros(len(memories), np.float32)
     return np.array([not states_number(one.content) for one in memories], np.float32)
 
@@ -418,14 +418,14 @@ def states_number(content: str) -> bool:
 
 
 def _signs_of_vectors(
-    asked: Asked, memories: Sequence[Memory], background: Background | None
+    query: Asked, memories: Sequence[Memory], background: Background | None
 ) -> tuple[Array, Array, Array]:
     """How near each memory is by meaning, by relation, and as an answer; zeros where a vector is missing."""
     vectors = [one.vector for one in memories if one.vector is not None]
-    if background is None or asked.vector is None or len(vectors) < len(memories):
+    if background is None or query.vector is None or len(vectors) < len(memories):
         nothing = np.zeros(len(memories), np.float32)
         return nothing, nothing, nothing
-    question = background.centred(asked.vector[None], [asked.script], [QUESTION])
+    question = background.centred(query.vector[None], [query.script], [QUESTION])
     scripts, forms = [one.script for one in memories], [one.form for one in memories]
     centred = background.centred(np.stack(vectors), scripts, forms)
     return (
@@ -435,65 +435,65 @@ def _signs_of_vectors(
     )
 
 
-def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict[str, Array]:
+def _names_of(query: Asked, memories: Sequence[Memory], standing: Array) -> dict[str, Array]:
     """What the names each memory is about tell of it, for a question and how near each stands to it."""
     names = names_asked(
-        f"{asked.message} {asked.meant}".strip(), sorted({name for one in memories for name in one.names})
+        f"{query.message} {query.meant}".strip(), sorted({name for one in memories for name in one.names})
     )
     others = {name for one in memories if names & one.names for name in one.names} - names
-    named = np.array([bool(names & one.names) for one in memories])
-    linked = ~named & np.array([bool(others & one.names) for one in memories])
+    is_named = np.array([bool(names & one.names) for one in memories])
+    is_linked = ~is_named & np.array([bool(others & one.names) for one in memories])
     has_names = np.array([bool(one.names) for one in memories])
 
     # what is asked of it, beside its names
-    rarities = {term: rarity(term) for term in set(asked.terms) - words_of(" ".join(sorted(names)))}
+    rarities = {term: rarity(term) for term in set(query.terms) - words_of(" ".join(sorted(names)))}
     total = sum(rarities.values()) or 1.0
     detail = np.zeros(len(memories), np.float32)
-    for place in np.flatnonzero(named | linked).tolist():
+    for place in np.flatnonzero(is_named | is_linked).tolist():
         detail[place] = sum(rarities[term] for term in rarities.keys() & set(memories[place].terms)) / total
 
     # «JJ is what we call Jonas» leads from the name that is asked to the one by which the answer goes
     leads = np.zeros(len(memories), np.float32)
-    for place in np.flatnonzero(named).tolist() if linked.any() else ():
+    for place in np.flatnonzero(is_named).tolist() if is_linked.any() else ():
         behind = [
-            float(standing[n]) for n in np.flatnonzero(linked).tolist() if memories[n].names & memories[place].names
+            float(standing[n]) for n in np.flatnonzero(is_linked).tolist() if memories[n].names & memories[place].names
         ]
         if behind:
-            gap = max(behind) - standing[named].max()
+            gap = max(behind) - standing[is_named].max()
             leads[place] = np.clip(gap, -MOST_GAP, MOST_GAP) + MOST_GAP
 
-    link, unsaid = _links(names, memories, standing, np.flatnonzero(named).tolist())
+    link, unsaid = _links(names, memories, standing, np.flatnonzero(is_named).tolist())
     return {
         "link": link,
         "unsaid": unsaid,
-        "name": named.astype(np.float32),
-        "sole_name": named / np.float32(max(int(named.sum()), 1)),
-        "linked_name": linked.astype(np.float32),
-        "other_name": (has_names & ~named & ~linked).astype(np.float32) * bool(names),
+        "name": is_named.astype(np.float32),
+        "sole_name": is_named / np.float32(max(int(is_named.sum()), 1)),
+        "linked_name": is_linked.astype(np.float32),
+        "other_name": (has_names & ~is_named & ~is_linked).astype(np.float32) * bool(names),
         "detail": detail,
-        "whole_name": named.astype(np.float32) * asks_for_all(asked.message),
+        "whole_name": is_named.astype(np.float32) * asks_for_all(query.message),
         "leads": leads,
-        "beside_best": _beside_best(memories, standing, names, within=~(named | linked)),
+        "beside_best": _beside_best(memories, standing, names, within=~(is_named | is_linked)),
     }
 
 
 def _links(
-    asked: Collection[str], memories: Sequence[Memory], standing: Array, named: Sequence[int]
+    names: Collection[str], memories: Sequence[Memory], standing: Array, places: Sequence[int]
 ) -> tuple[Array, Array]:
     """1 for each memory that tells by which other name the best goes, and 1 for each that says no name asked for."""
     link, unsaid = np.zeros(len(memories), np.float32), np.zeros(len(memories), np.float32)
-    parts = {part for name in asked for part in (name, *parts_of(name))}
-    said = {n: {name for name in memories[n].names if says(fold(memories[n].content), name)} for n in named}
-    for n in named:
-        unsaid[n] = not (said[n].intersection(asked) or any(says(fold(memories[n].content), part) for part in parts))
-    if named and unsaid[best := max(named, key=lambda n: float(standing[n]))]:
-        for n in named:
-            link[n] = bool(not unsaid[n] and said[n] & said[best])
+    parts = {part for name in names for part in (name, *parts_of(name))}
+    in_text = {n: {name for name in memories[n].names if says(fold(memories[n].content), name)} for n in places}
+    for n in places:
+        unsaid[n] = not (in_text[n].intersection(names) or any(says(fold(memories[n].content), part) for part in parts))
+    if places and unsaid[best := max(places, key=lambda n: float(standing[n]))]:
+        for n in places:
+            link[n] = bool(not unsaid[n] and in_text[n] & in_text[best])
     return link, unsaid
 
 
 def _beside_best(
-    memories: Sequence[Memory], standing: Array, asked: Collection[str], within: NDArray[np.bool_]
+    memories: Sequence[Memory], standing: Array, names: Collection[str], within: NDArray[np.bool_]
 ) -> Array:
     """Of those `within`, which share a name nobody asked for with what stands first: the more, the fewer do.
 
@@ -503,7 +503,7 @@ def _beside_best(
     if not len(memories):
         return beside
     first = int(np.argmax(standing))
-    for name in memories[first].names.difference(asked):
+    for name in memories[first].names.difference(names):
         sharing = [n for n, one in enumerate(memories) if n != first and name in one.names]
         for place in sharing:
             if within[place]:
@@ -527,10 +527,10 @@ class Weights:
     by_feature: Mapping[str, float]
     constant: float
 
-    def relevance(self, seen: Features) -> Array:
+    def relevance(self, signs: Features) -> Array:
         """The probability that each memory answers, 0–1."""
-        weights = np.array([self.by_feature.get(name, 0.0) for name in seen.names], np.float32)
-        return np.asarray(1 / (1 + np.exp(-(seen.values @ weights + self.constant))), dtype=np.float32)
+        weights = np.array([self.by_feature.get(name, 0.0) for name in signs.names], np.float32)
+        return np.asarray(1 / (1 + np.exp(-(signs.values @ weights + self.constant))), dtype=np.float32)
 
 
 @cache

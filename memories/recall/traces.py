@@ -125,7 +125,7 @@ def events_of(trace: RecallTrace) -> list[TracedEvent]:
 
 def asked_json(query: Query) -> dict[str, Any]:
     """What was asked besides the message; nothing that was left at its default."""
-    asked = {
+    details = {
         "limit": query.limit,
         "mode": query.mode,
         "types": query.types and list(query.types),
@@ -148,11 +148,11 @@ def asked_json(query: Query) -> dict[str, Any]:
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
         "as_of": query.as_of and query.as_of.isoformat(),
-        "resolved": {phrase: list(meant) for phrase, meant in query.resolved},
+        "resolved": {phrase: list(meaning) for phrase, meaning in query.resolved},
         # not whom they mean: that is a memory's word, which may be taken out
-        "relations": [phrase for phrase, _meant in query.relations],
+        "relations": [phrase for phrase, _meaning in query.relations],
     }
-    return {name: value for name, value in asked.items() if value not in (None, {}, [])}
+    return {name: value for name, value in details.items() if value not in (None, {}, [])}
 
 
 def _answerability_json(result: "Recall") -> dict[str, Any]:
@@ -182,11 +182,11 @@ def _answerability_json(result: "Recall") -> dict[str, Any]:
 def query_of(trace: RecallTrace) -> Query:
     """What a trace says was asked, under the same walls; scopes that are gone are not asked again."""
     scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
-    left = [scopes[pk] for pk in trace.scopes if pk in scopes]
-    chat = next((scope.key for scope in left if scope.kind == ScopeKind.CHAT), None)
+    remaining_scopes = [scopes[pk] for pk in trace.scopes if pk in scopes]
+    chat = next((scope.key for scope in remaining_scopes if scope.kind == ScopeKind.CHAT), None)
     heard = trace.query.get("heard")
     places = []
-    for scope in left:
+    for scope in remaining_scopes:
         if heard is None:  # traces of before do not tell: what a group hears by default
             only_chat, in_group = chat if scope.kind == ScopeKind.USER else None, chat is not None
         else:
@@ -195,7 +195,7 @@ def query_of(trace: RecallTrace) -> Query:
         places.append(SearchScope(scope, ref))
     return query_from(
         trace.query,
-        served=trace.served,
+        served_pks=trace.served,
         workspace_id=trace.workspace_id,
         places=places,
         message=trace.message,
@@ -207,36 +207,36 @@ def query_of(trace: RecallTrace) -> Query:
     )
 
 
-def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any) -> Query:
-    """The query of what `asked_json` kept, asked of memory as it is; `given` are the fields that are not kept there."""
+def query_from(saved_query: Mapping[str, Any], *, served_pks: Sequence[int], **others: Any) -> Query:
+    """The query of what `asked_json` kept, asked of memory as it is; `others` are the fields not kept there."""
     return Query(
-        limit=asked["limit"],
-        mode=asked.get("mode", "hybrid"),
-        types=asked.get("types"),
-        filters=asked.get("filters", {}),
-        project=asked.get("project"),
-        topic=asked.get("topic"),
-        since=moment_from(asked.get("since")),
-        until=moment_from(asked.get("until")),
+        limit=saved_query["limit"],
+        mode=saved_query.get("mode", "hybrid"),
+        types=saved_query.get("types"),
+        filters=saved_query.get("filters", {}),
+        project=saved_query.get("project"),
+        topic=saved_query.get("topic"),
+        since=moment_from(saved_query.get("since")),
+        until=moment_from(saved_query.get("until")),
         # a door's filter is not kept: of what it named, that which was served is asked for again
-        among=Entry.objects.filter(pk__in=served) if asked.get("narrowed") else None,
-        need=asked["need"],
-        quotas=asked["quotas"],
-        nearest=asked.get("nearest", False),
-        serve=asked.get("serve", Serve.WIDE),
-        serve_source=asked.get("serve_source", ServeSource.DEFAULT),
-        token_budget=asked.get("token_budget", 1_000),
-        include_session_events=asked.get("include_session_events", True),
-        always_events=asked.get("always_events", False),
-        resolved=tuple((phrase, tuple(meant)) for phrase, meant in asked.get("resolved", {}).items()),
-        **given,
+        among=Entry.objects.filter(pk__in=served_pks) if saved_query.get("narrowed") else None,
+        need=saved_query["need"],
+        quotas=saved_query["quotas"],
+        nearest=saved_query.get("nearest", False),
+        serve=saved_query.get("serve", Serve.WIDE),
+        serve_source=saved_query.get("serve_source", ServeSource.DEFAULT),
+        token_budget=saved_query.get("token_budget", 1_000),
+        include_session_events=saved_query.get("include_session_events", True),
+        always_events=saved_query.get("always_events", False),
+        resolved=tuple((phrase, tuple(meaning)) for phrase, meaning in saved_query.get("resolved", {}).items()),
+        **others,
     )
 
 
-def rank_changes(trace: RecallTrace, served: Sequence[Ranked]) -> list[RankChange]:
+def rank_changes(trace: RecallTrace, served_items: Sequence[Ranked]) -> list[RankChange]:
     """What is served now in its order, then what no longer is."""
     before = {entry: place for place, entry in enumerate(trace.served, start=1)}
-    now = {item.entry.pk: place for place, item in enumerate(served, start=1)}
+    now = {item.entry.pk: place for place, item in enumerate(served_items, start=1)}
     return [RankChange(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
 
 
@@ -264,40 +264,40 @@ def log_recall(query: Query, result: "Recall") -> None:
         return
     metrics.count_recall(
         verdict=result.answerability.verdict if result.need.retrieve else "",
-        served=len(result.served),
+        entries=len(result.served),
         milliseconds=result.timings,
         degraded=result.degraded,
     )
 
 
-def record_feedback(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
+def record_feedback(trace: RecallTrace, used_uids: Sequence[UUID], note: str = "") -> None:
     """Keep what a bot says its answer rested on; the last word counts. Raises NotServed."""
-    used_entries = served_ids(trace, used)
+    used_entries = served_ids(trace, used_uids)
     _measure(trace, len(used_entries))
     trace.used, trace.note = list(used_entries.values()), note or trace.note
     trace.save(update_fields=["used", "note"])
 
 
-def _measure(trace: RecallTrace, used: int) -> None:
+def _measure(trace: RecallTrace, used_count: int) -> None:
     """Count what is heard first of a recall; what is heard later corrects the trace only."""
     if trace.used is None and trace.overlap is None:
-        metrics.count_report(served=len(trace.served), used=used)
+        metrics.count_report(served_count=len(trace.served), used_count=used_count)
 
 
-def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
+def served_ids(trace: RecallTrace, uids: Sequence[UUID]) -> dict[UUID, int]:
     """The entries with these ids, all served by this recall. Raises NotServed, naming the first that was not."""
-    rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=used)
-    served = dict(rows.values_list("uid", "pk"))
-    for position, uid in enumerate(used):
-        if uid not in served:
+    rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=uids)
+    pk_by_uid = dict(rows.values_list("uid", "pk"))
+    for position, uid in enumerate(uids):
+        if uid not in pk_by_uid:
             raise NotServed(field=f"used.{position}")
-    return {uid: served[uid] for uid in used}
+    return {uid: pk_by_uid[uid] for uid in uids}
 
 
 def record_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
     """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
     entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
-    memories = {pk: served.words for pk, served in served_versions(trace, entries).items()}
+    memories = {pk: version.words for pk, version in served_versions(trace, entries).items()}
     shares = reference_shares(answer, f"{trace.message}\n{question}", memories)
     pointed_to = [pk for pk in trace.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
     _measure(trace, len(pointed_to))
@@ -317,9 +317,9 @@ def reference_shares(answer: str, question: str, memories: Mapping[int, str]) ->
     new = text.terms(answer).keys() - text.terms(question).keys()
     if not new:
         return {}
-    held = {pk: new & text.terms(content).keys() for pk, content in memories.items()}
-    holders = Counter(term for terms in held.values() for term in terms)
-    return {pk: sum(1 / holders[term] for term in terms) / len(new) for pk, terms in held.items()}
+    held_terms = {pk: new & text.terms(content).keys() for pk, content in memories.items()}
+    holders = Counter(term for terms in held_terms.values() for term in terms)
+    return {pk: sum(1 / holders[term] for term in terms) / len(new) for pk, terms in held_terms.items()}
 
 
 def precision(traces: Sequence[RecallTrace]) -> float | None:
@@ -441,16 +441,16 @@ def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, 
     return {"version": VERSION, "columns": COLUMNS, "weights": dict(weights), "rows": rows}
 
 
-def records_of(kept: Any) -> list[CandidateRecord]:
+def records_of(candidates: Any) -> list[CandidateRecord]:
     """The candidates of a trace, of whatever version; none when none were kept."""
-    if isinstance(kept, list):
-        return [_read(_FIRST, row) for row in kept]
-    return [_read(kept["columns"], row) for row in kept["rows"]] if kept else []
+    if isinstance(candidates, list):
+        return [_read(_FIRST, row) for row in candidates]
+    return [_read(candidates["columns"], row) for row in candidates["rows"]] if candidates else []
 
 
-def weights_of(kept: Any) -> dict[str, float]:
+def weights_of(candidates: Any) -> dict[str, float]:
     """What each part counted for when these were ranked; nothing where that was not kept."""
-    return dict(kept["weights"]) if isinstance(kept, dict) else {}
+    return dict(candidates["weights"]) if isinstance(candidates, dict) else {}
 
 
 def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
@@ -509,14 +509,14 @@ WHERE i.entry_id = ANY(%(excluded)s::bigint[]) AND NOT ({heard})
 """
 
 
-def excluded_candidates(search: Search, served: Sequence[Ranked]) -> list[Ranked]:
+def excluded_candidates(search: Search, served_items: Sequence[Ranked]) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
     query, policies, now = search.query, search.policies, search.now
     newest = None if query.explain else conf.TRACE_EXCLUDED
     ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
     where = [f"i.entry_id = ANY(ARRAY({ineligible}))"], parameters
     matches = best_matches(search, all_of(where, request_filter(query)), limit=_CLOSE)
-    least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
+    least = min((item.score for item in served_items), default=0.0) if len(served_items) >= query.limit else 0.0
     ranked = score(matches, search)
     excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
 

@@ -130,13 +130,13 @@ def centre_query(
     `shift`: what is added to it first, and what any row gains by that.
     """
     unit = normalise(vector)
-    moved = unit if shift is None else [q + a for q, a in zip(unit, shift.added, strict=True)]
+    shifted_vector = unit if shift is None else [q + a for q, a in zip(unit, shift.added, strict=True)]
     share = conf.AVERAGE_SHARE * centroid.rows / (centroid.rows + FEW)
     return CentredQuery(
         model=model,
         unrelated=unrelated,
         vector=unit,
-        centred=[q - share * m for q, m in zip(moved, centroid.vector, strict=True)],
+        centred=[q - share * m for q, m in zip(shifted_vector, centroid.vector, strict=True)],
         offset=model.floor + (shift.gained if shift else 0.0) - share * _dot(centroid.vector, centroid.vector),
         span=model.ceiling - model.floor,
         centroid_cosine=_dot(unit, centroid.vector),
@@ -204,7 +204,7 @@ def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
     """The mean over all rows of these scopes, each counting by its rows; of no rows it is all zeros."""
     with _lock:
         cached = {scope.pk: None if scope.is_past else _centroids.get((model.pk, scope.pk)) for scope in scopes}
-    by_scope = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
+    by_scope = {scope.pk: item.centroid for scope in scopes if (item := cached[scope.pk]) and item.is_current(scope)}
     if unread := [scope for scope in scopes if scope.pk not in by_scope]:
         with connection.cursor() as cursor:
             workspace, scope_ids = unread[0].workspace_id, [scope.pk for scope in unread]

@@ -99,9 +99,9 @@ def ask_again(
             if was.degraded != would.degraded:  # an embedder that came or went in between is no policy's doing
                 continue
             result.asked += len(group)
-            served, would_be = _ids(was), _ids(would)
-            if served != would_be:
-                result.others.append(OtherAnswer(group[0], served, would_be, len(group)))
+            served_pks, would_be = _ids(was), _ids(would)
+            if served_pks != would_be:
+                result.others.append(OtherAnswer(group[0], served_pks, would_be, len(group)))
     result.seconds = time.monotonic() - begun
     return result
 
@@ -158,37 +158,37 @@ def taken_out(workspace_id: int, before: Policies, after: Policies, *, now: date
 
     None: no source loses a place where it is served. Read from what was served then, not asked again.
     """
-    lost = {act: sorted(set(after.denied(act)) - set(before.denied(act))) for act in (Act.DIRECT, Act.GROUP)}
-    if not any(lost.values()):
+    sources = {act: sorted(set(after.denied(act)) - set(before.denied(act))) for act in (Act.DIRECT, Act.GROUP)}
+    if not any(sources.values()):
         return None
     since = now - LAST_DAYS
-    of_persons = Q(scope__kind=ScopeKind.USER, trust__in=lost[Act.DIRECT])
-    of_groups = Q(scope__kind=ScopeKind.CHAT, trust__in=lost[Act.GROUP])
+    of_persons = Q(scope__kind=ScopeKind.USER, trust__in=sources[Act.DIRECT])
+    of_groups = Q(scope__kind=ScopeKind.CHAT, trust__in=sources[Act.GROUP])
     there = Entry.objects.live().filter(of_persons | of_groups, workspace_id=workspace_id).count()
     with connection.cursor() as cursor:
         cursor.execute(
             _TAKEN_OUT,
-            {"workspace": workspace_id, "since": since, "direct": lost[Act.DIRECT], "group": lost[Act.GROUP]},
+            {"workspace": workspace_id, "since": since, "direct": sources[Act.DIRECT], "group": sources[Act.GROUP]},
         )
         rows = cursor.fetchall()
-    gone: Counter[int] = Counter()
-    served: dict[int, int] = {}
+    losses: Counter[int] = Counter()
+    served_counts: dict[int, int] = {}
     memories: dict[int, int] = {}
     for _answers, entry, traces_of_entry, counts in rows:
         if entry is not None:
             memories[entry] = len(traces_of_entry)
-            gone.update(traces_of_entry)
-            served.update(zip(traces_of_entry, counts, strict=True))
-    emptied = sum(gone[trace] == count for trace, count in served.items())
+            losses.update(traces_of_entry)
+            served_counts.update(zip(traces_of_entry, counts, strict=True))
+    emptied = sum(losses[trace] == count for trace, count in served_counts.items())
     most_first = dict(sorted(memories.items(), key=lambda pair: (-pair[1], pair[0])))
-    return TakenOut(there, max(row[0] for row in rows), len(served), emptied, most_first)
+    return TakenOut(there, max(row[0] for row in rows), len(served_counts), emptied, most_first)
 
 
 def answer(query: Query, opening: Opening, present: Policies, *, now: datetime, zone: tzinfo) -> recall.Recall:
     """The answer with what is read for it; who asked for as many as the policy says gets as many as it says."""
     is_default = query.limit == int(present.weight("MAX_RECALLS"))
-    asked = replace(query, opening=opening, limit=opening.most_recalls if is_default else query.limit)
-    return recall.recall(asked, now=now, zone=zone, embed_seconds=EMBED_SECONDS, recorded=False)
+    adjusted_query = replace(query, opening=opening, limit=opening.most_recalls if is_default else query.limit)
+    return recall.recall(adjusted_query, now=now, zone=zone, embed_seconds=EMBED_SECONDS, recorded=False)
 
 
 def _ids(answer: recall.Recall) -> list[int]:

@@ -168,7 +168,7 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
         return _Passage("")
     is_user = message.kind == EventKind.USER
     asker = place.resolution.address.speaker if place.resolution else ""
-    sender = sender_with_id(message.sender_id, scope, asker, called=message.sender_name) if is_user else Sender()
+    sender = sender_with_id(message.sender_id, scope, asker, name_then=message.sender_name) if is_user else Sender()
     return _Passage(message.content, message.at.astimezone(place.caller.zone), sender.label or str(message.kind))
 
 
