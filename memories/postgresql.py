@@ -124,8 +124,8 @@ class PooledCursor(_Cursor):  # type: ignore[misc]
         if self._pgconn.transaction_status == TransactionStatus.INERROR:
             return []  # nothing is heard but its end
         # What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation level.
-        wanted = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
-        quoted = {name: text.replace("\0", "").replace("'", "''") for name, text in wanted.items()}
+        local_settings = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
+        quoted = {name: text.replace("\0", "").replace("'", "''") for name, text in local_settings.items()}
         statements = [f"SET LOCAL {name} = '{text}'; ".encode() for name, text in quoted.items()]
         return [] if _begun_with(self._conn) == statements else statements
 
@@ -168,9 +168,9 @@ def cursor() -> CursorWrapper:
 
 def rows(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
     """The rows of a statement that is planned once a connection."""
-    with cursor() as used:
-        used.execute(statement, values)
-        rows: list[Any] = used.fetchall()
+    with cursor() as db_cursor:
+        db_cursor.execute(statement, values)
+        rows: list[Any] = db_cursor.fetchall()
     return rows
 
 

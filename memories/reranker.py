@@ -118,12 +118,12 @@ def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list
         else:
             model = {"model": settings.MEMORY_RERANK_MODEL} if settings.MEMORY_RERANK_MODEL else {}
             payload = model | {"query": question, "documents": part, "top_n": len(part), "return_documents": False}
-        left = deadline - time.monotonic()
-        if left <= 0:
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0:
             raise RerankerFailed("The time was up.")
         try:
             endpoint = _endpoint(settings.MEMORY_RERANK_BASE_URL, settings.MEMORY_RERANK_API_KEY)
-            response = endpoint.post("rerank", payload, seconds=left)
+            response = endpoint.post("rerank", payload, seconds=seconds_left)
         except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
             raise RerankerFailed(f"The endpoint failed: {type(error).__name__}.") from None
         if response.status in _NOT_UNDERSTOOD:

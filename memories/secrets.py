@@ -40,8 +40,8 @@ def read(name: str, *, workspace: Workspace | None = None) -> str | None:
 
 def forget(name: str, *, workspace: Workspace | None = None) -> bool:
     """Remove a secret; whether there was one."""
-    removed, _by_table = Secret.objects.filter(workspace=workspace, name=name).delete()
-    return bool(removed)
+    removed_count, _by_table = Secret.objects.filter(workspace=workspace, name=name).delete()
+    return bool(removed_count)
 
 
 def seal(value: str) -> str:

@@ -36,9 +36,9 @@ def span(name: str, *, parent: str = "", kind: str = "INTERNAL", **attributes: A
 
     context = TraceContextTextMapPropagator().extract({"traceparent": parent}) if parent else None
     quiet = {"record_exception": False, "set_status_on_exception": False}
-    named = {word.replace("__", "."): value for word, value in attributes.items()}
+    span_attributes = {word.replace("__", "."): value for word, value in attributes.items()}
     with _tracer(os.getpid()).start_as_current_span(
-        name, context, kind=getattr(SpanKind, kind), attributes=named, **quiet
+        name, context, kind=getattr(SpanKind, kind), attributes=span_attributes, **quiet
     ) as current:
         is_whole = False
         try:

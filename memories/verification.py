@@ -163,8 +163,8 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
     """What a text names that no message has: a number or date, a code, a name."""
     own = amounts.amounts_in(content) - conversation.amounts
     digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
-    wanted = (thing for thing in own if not thing.isdecimal() or thing in digits or int(thing) > _COUNTED)
-    if {thing for thing in wanted if not _may_be_meant(thing, conversation)}:
+    new_amounts = (thing for thing in own if not thing.isdecimal() or thing in digits or int(thing) > _COUNTED)
+    if {thing for thing in new_amounts if not _may_be_meant(thing, conversation)}:
         return Refusal.AMOUNT
     if any(_without_spaces(code) not in conversation.characters for code in _codes(content)):
         return Refusal.CODE
@@ -217,19 +217,19 @@ def _whose(content: str, subject: str, quoted: Sequence[Quote], people: People) 
     if not about:
         return None
     own = set(text.terms(people.without_names(content)))
-    spoken: list[set[str]] = []
+    quoted_people: list[set[str]] = []
     for quote in quoted:
         if quote.message.is_answer:
             continue
         clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
         best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
-        named = people.named(best, writes_of_user=False)
+        keys = people.named(best, writes_of_user=False)
         # «speaker» stands for whoever wrote the message: another person's words speak of that person
         author = people.key(quote.message.speaker)
-        spoken.append({author if name == SPEAKER and author else name for name in named})
-    if any(not names or names & about for names in spoken):
+        quoted_people.append({author if name == SPEAKER and author else name for name in keys})
+    if any(not names or names & about for names in quoted_people):
         return None
-    return Refusal.SUBJECT if spoken else None
+    return Refusal.SUBJECT if quoted_people else None
 
 
 _NUMBER = re.compile(r"\d+")
@@ -264,8 +264,8 @@ def decoys(statement: str, quote: str, messages: str, people: Sequence[str], cha
     chance.shuffle(makers)
     makers += [lambda: denied(quote), lambda: attributed(quote, messages, chance)]  # of any quote
     for make in makers:
-        if (made := make()) and made != statement and fold(made) not in fold(messages):
-            yield made
+        if (decoy := make()) and decoy != statement and fold(decoy) not in fold(messages):
+            yield decoy
 
 
 def other_number(statement: str, messages: str, chance: random.Random) -> str:
@@ -284,19 +284,19 @@ def other_number(statement: str, messages: str, chance: random.Random) -> str:
 def opposite(statement: str) -> str:
     """The statement denied, or without its denial; empty where no rule turns it round."""
     for pattern, turned in _TURNS:
-        made, count = pattern.subn(turned, statement, count=1)
+        variant, count = pattern.subn(turned, statement, count=1)
         if count:
-            return made
+            return variant
     return ""
 
 
 def other_person(statement: str, messages: str, people: Sequence[str], chance: random.Random) -> str:
     """The statement, made about somebody who was never mentioned; empty where it names nobody."""
-    named = [name for name in sorted(people, key=len, reverse=True) if name and name in statement]
+    named_people = [name for name in sorted(people, key=len, reverse=True) if name and name in statement]
     user = re.search(r"^(?:The user|User|用户)", statement)
-    if not (named or user):
+    if not (named_people or user):
         return ""
-    old = user.group() if user else named[0]
+    old = user.group() if user else named_people[0]
     return statement.replace(old, _stranger(statement, messages, chance))
 
 

@@ -143,8 +143,8 @@ class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
         events = self
         for word in words.split():
             terms = sorted(text.terms(word))
-            written = Q(content__icontains=word)
-            events = events.filter(written | Q(terms__contains=terms) if terms else written)
+            literal_match = Q(content__icontains=word)
+            events = events.filter(literal_match | Q(terms__contains=terms) if terms else literal_match)
         return events
 
 

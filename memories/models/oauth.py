@@ -122,8 +122,8 @@ class OAuthGrantQuerySet(models.QuerySet["OAuthGrant"]):
         """The grant whose code or refresh token this is or was, locked, inside the wall of its workspace."""
         digest = BotKey.digest_of(token)
         row_level_security.enter_by_grant(digest)
-        named = Q(code_digest=digest) | Q(refresh_digest=digest) | Q(spent_digests__contains=[digest])
-        return self.filter(named).select_for_update(of=("self",)).select_related("client", "bot", "user").first()
+        condition = Q(code_digest=digest) | Q(refresh_digest=digest) | Q(spent_digests__contains=[digest])
+        return self.filter(condition).select_for_update(of=("self",)).select_related("client", "bot", "user").first()
 
 
 class OAuthGrant(models.Model):

@@ -219,7 +219,7 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
         In the transaction of whoever acts: the history keeps what was, and the reason.
         """
         rows = {row.subject: row for row in self.select_for_update().filter(workspace_id=workspace_id)}
-        changed = 0
+        count = 0
         for subject in rows.keys() | values.keys():
             row, is_set = rows.get(subject), subject in values
             if row is not None and is_set and row.value == values[subject]:
@@ -229,8 +229,8 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
             row.save()
             if not is_set:  # saved first, so that its history says why it went
                 row.delete()
-            changed += 1
-        return changed
+            count += 1
+        return count
 
     def of_each(self, workspace_ids: Iterable[int]) -> dict[int, Policies]:
         """The policies of each of these workspaces, in one query."""

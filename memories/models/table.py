@@ -80,13 +80,13 @@ def children_first(models: Iterable[type[Model]]) -> list[type[Model]]:
     Beyond that the lower app comes first: what was made of messages goes before the messages.
     """
     apps_from_below = [config.label for config in apps.get_app_configs()][::-1]
-    left = sorted(models, key=lambda model: apps_from_below.index(model._meta.app_label))
+    rest = sorted(models, key=lambda model: apps_from_below.index(model._meta.app_label))
     ordered = []
-    while left:
+    while rest:
         pointed_at = {
-            column.related_model for model in left for column in model._meta.fields if column.related_model is not model
+            column.related_model for model in rest for column in model._meta.fields if column.related_model is not model
         }
-        free = next(model for model in left if model not in pointed_at)
-        left.remove(free)
+        free = next(model for model in rest if model not in pointed_at)
+        rest.remove(free)
         ordered.append(free)
     return ordered

@@ -471,8 +471,8 @@ def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[in
 
     They are locked in ascending order, so that no two writers wait for each other, and read after that.
     """
-    wanted = sorted({scope.pk for scope in scopes})
-    rows = postgresql.rows(_LOCK, [SCOPE_LOCK, wanted])
+    scope_ids = sorted({scope.pk for scope in scopes})
+    rows = postgresql.rows(_LOCK, [SCOPE_LOCK, scope_ids])
     return checked_scopes(((somebody_erased, columns) for somebody_erased, *columns in rows), frozen_too=frozen_too)
 
 
