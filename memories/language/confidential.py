@@ -93,12 +93,6 @@ _NUMBER_USED = (
     r"|\d\d(?:\s\d\d){1,3})[*#]?)"
 )
 _OPENED = f"(?:{source('confidential', 'opened')})"
-#: What has a lock that takes a number.
-_LOCKED = (
-    r"(?:doors?|gates?|garage|alarm|safe|lock(?:er|s|box)?|padlock|key\s?(?:pad|box)|lock\s?box|intercom|buzzer|entrance"
-    r"|elevator|lift|lobby|vault|building|airbnb|flat|apartment)"
-)
-_LOCKED_CHINESE = r"(?:(?<![专部热冷澳厦])门(?![牌票店诊类户槛派])|锁(?!定|仓|屏壁)|保险[柜箱])"
 _USED = (
     deferred(
         r"(?<![A-Za-z])(?:enter|punch(?:\s?in)?|key\s?in|type(?:\s?in)?|dial|press|use|input|put\s?in|buzz|hit|try|tap(?:\s?in)?)"
