@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from memories import entries
 from memories.batches import steps, undo
 from memories.batches.planning import counts_of
-from memories.choices import BatchState, ChangeState, Outcome, SkipReason
+from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
@@ -181,6 +181,7 @@ def _edit(work: _Work, rows: list[_PlannedRow[steps.EditStep]]) -> None:
             change.skip(SkipReason.UNSTORABLE, str(problem))
         else:
             change.state = ChangeState.APPLIED
+        change.save(update_fields=["state", "note"])  # rows that merge into it look it up
     for group in together.values():
         changes = [row.change for row in group]
         _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected_versions(changes), now=work.now))
@@ -264,10 +265,12 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
         case steps.RestoreStep():
             return entries.restore_many(scope, expected, now=now, term=step.term)
         case steps.ReplaceStep():
-            successor = step.into.entry
+            successor, rows = step.into.entry, BatchChange.objects.filter(batch=work.batch)
             if not successor:  # the entry that the row at a position created
-                makers = BatchChange.objects.filter(batch=work.batch, position=step.into.position or 0)
-                successor = makers.filter(state=ChangeState.APPLIED).values_list("entry_id", flat=True).first()
+                makers = rows.filter(position=step.into.position or 0, state=ChangeState.APPLIED)
+                successor = makers.values_list("entry_id", flat=True).first()
+            elif _lacks_words(rows.filter(entry=successor)):
+                return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.CHANGED))
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
             replace = entries.merge if isinstance(step, steps.MergeStep) else entries.supersede
@@ -276,6 +279,12 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return entries.purge(scope, expected, now=now)
         case _:
             return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
+
+
+def _lacks_words(rows: QuerySet[BatchChange]) -> bool:
+    """Whether an entry did not get the words that hold what is merged into it, as it was changed since the plan."""
+    edits = rows.filter(verb=BatchVerb.CHANGE, draft__columns__has_key="content", state=ChangeState.LEFT)
+    return edits.exclude(note__startswith=SkipReason.REMOVED).exists()
 
 
 def _expected_versions(changes: Iterable[BatchChange]) -> dict[int, int | None]:

@@ -33,7 +33,7 @@ def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: d
         for outdated, holds in new.values()
     ]
     if steps:
-        part = batches.run_part(run, "doubts")
+        part = batches.run_part(run, f"{NAME}:{steps[0].entry_id}")  # each call of a run proposes something else
         batch = batches.plan(scope, steps, name=NAME, run=part, actor=ACTOR, now=now, judged=True)
         batch.cost = {"model": model} if model else {}
         batch.save(update_fields=["cost"])

@@ -209,6 +209,20 @@ def test_a_page_of_rows_costs_the_same_for_more_rows(make: Make, entries: list[s
 # deciding
 
 
+def test_what_was_to_be_merged_stays_where_the_words_for_both_could_not_be_written(
+    make: Make, entries: list[str], api: Api
+) -> None:
+    both = "staging: port 8080, and the cat is called 年糕"
+    plan = make("merge", entries[:2], into=entries[0], content=both, dry_run=True)
+    assert send(api, "PATCH", f"entries/{entries[0]}", {"content": "the port of staging is 9090"}).status_code == 200
+    done = api.post(f"batches/{plan['id']}/approve").json()
+    assert [(row["verb"], row["note"]) for row in done["changes"]["results"]] == [
+        ("change", "changed"),
+        ("merge", "changed"),
+    ]
+    assert live() == {"the port of staging is 9090", *TEXTS[1:]}
+
+
 @pytest.mark.thorough
 def test_a_plan_is_changed_row_by_row_then_approved(waiting_batch: Batch, api: Api) -> None:
     address = f"batches/{waiting_batch.uid}/changes"

@@ -21,6 +21,7 @@ from tests.support.conversations import ProfileLine, load
 pytestmark = pytest.mark.django_db
 OUTDATED, COMPATIBLE = load("outdated"), load("compatible")
 LATER = NOW + timedelta(days=1)
+CONTRADICTED = {"code": "contradicted", "rows": 1}
 OLD, NEW = "蒋涛单身。", "蒋涛2026年6月6日和林可领了结婚证。"
 
 
@@ -116,7 +117,7 @@ def test_its_correction_stands_beside_it_until_a_person_decides(scope_of: Scope,
     hear(api, model, NEW)
     assert (profile(scope_of), Entry.objects.get(pk=old.pk).is_live()) == (set(), True)
     waiting = Batch.objects.get(name="profile-doubts")
-    assert (waiting.counts, waiting.held_because) == ({"supersede": 1}, [{"code": "contradicted", "rows": 1}])
+    assert (waiting.counts, waiting.held_because) == ({"supersede": 1}, [CONTRADICTED])
     hear(api, model, NEW, at=LATER + timedelta(hours=2))
     assert Batch.objects.filter(name="profile-doubts").count() == 1
     batches.apply_batch(batches.approve(waiting, actor="user:ann", now=LATER), now=LATER)
@@ -136,6 +137,25 @@ def test_what_a_person_wrote_or_pinned_is_replaced_by_a_person(
     assert line.is_live()
     assert (OLD in profile(scope_of)) == line.pinned
     assert Batch.objects.filter(state=BatchState.PROPOSED).count() == 1
+
+
+@pytest.mark.thorough
+def test_a_pinned_line_and_a_free_one_of_one_conversation_are_both_asked_about(
+    scope_of: Scope, api: Api, model: FakeModel
+) -> None:
+    other = next(one for one in OUTDATED if one.line != OLD)
+    write(scope_of, OLD, pinned=True)
+    write(scope_of, other.line)
+    model.reader = knowing
+    for words in (NEW, other.fact):
+        say(api, words, "Noted.", at=LATER)
+    model.script = [answering(fact(NEW, replaces=OLD), fact(other.fact))]
+    extract(LATER + QUIET)
+    waiting = Batch.objects.filter(state=BatchState.PROPOSED).order_by("name")
+    held = [
+        (batch.name, batch.changes.get().entry.content, batch.held_because.count(CONTRADICTED)) for batch in waiting
+    ]
+    assert held == [("extract", OLD, 1), ("profile-doubts", other.line, 1)]
 
 
 def test_a_line_goes_with_the_fact_it_rests_on(scope_of: Scope, api: Api, model: FakeModel) -> None:
