@@ -12,14 +12,14 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import ijson
-from django.utils.dateparse import parse_datetime
+from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
 from memories.choices import Category, EntryType
@@ -314,10 +314,11 @@ def check_depth(value: Any) -> None:
     raise RecursionError
 
 
-def time_of(value: Any) -> datetime | None:
+def time_of(value: Any, *, is_end: bool = False) -> datetime | None:
     """A time as files write it: ISO 8601, without a zone in UTC, or seconds or milliseconds since 1970.
 
-    Of a day alone its noon. Raises ValueError.
+    Of a day alone its noon, which is that day in nearly every zone; of the time something ends its end. Raises
+    ValueError.
     """
     if value is None or value == "":
         return None
@@ -327,8 +328,9 @@ def time_of(value: Any) -> datetime | None:
             return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)
         except (ValueError, OverflowError, OSError) as problem:
             raise ValueError(message) from problem
-    read = parse_datetime(str(value)) or parse_datetime(f"{value}T12:00")
-    if read is None:
+    if day := parse_date(str(value)):
+        return datetime.combine(day, time(12), UTC) + (timedelta(hours=12) if is_end else timedelta())
+    if (read := parse_datetime(str(value))) is None:
         raise ValueError(message)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 

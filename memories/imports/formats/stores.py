@@ -141,7 +141,8 @@ def read_supermemory(bundle: Bundle) -> Reader:
                 yield LeftOut(member.path, LeftOutReason.ENDED, number, str(entry.get("forgetReason") or ""))
                 continue
             fields = profile() if entry.get("isStatic") else fact()
-            fields |= {"heading": str(item.get("title") or "")[:300], "expires_at": time_of(entry.get("forgetAfter"))}
+            ends = time_of(entry.get("forgetAfter"), is_end=True)
+            fields |= {"heading": str(item.get("title") or "")[:300], "expires_at": ends}
             yield FileItem(
                 number=number,
                 path=member.path,

@@ -24,7 +24,7 @@ def read_mem0(bundle: Bundle) -> Reader:
             try:
                 content = str(item.get("memory") or item.get("text") or "")
                 at = time_of(item.get("updated_at") or item.get("created_at"))
-                ends = time_of(item.get("expiration_date"))
+                ends = time_of(item.get("expiration_date"), is_end=True)
             except ValueError as problem:
                 yield LeftOut(member.path, LeftOutReason.UNSTORABLE, number, str(problem))
                 continue
@@ -74,7 +74,7 @@ def _csv_item(number: int, row: dict[Any, Any]) -> FileItem:
     if row.get("importance"):
         fields["importance"] = float(row["importance"])
     fields["pinned"] = row.get("pinned", "").strip().lower() in ("1", "true", "yes")
-    fields["expires_at"] = time_of(row.get("expires_at"))
+    fields["expires_at"] = time_of(row.get("expires_at"), is_end=True)
     slots = {name.removeprefix(_SLOT): value for name, value in row.items() if name.startswith(_SLOT) and value}
     who, at = row.get("who", ""), time_of(row.get("at"))
     return FileItem(number=number, content=row["content"], who=who, at=at, fields=fields, slots=slots)

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -360,3 +361,11 @@ def test_a_zip_within_a_folder_of_its_own_is_read_and_nothing_is_unpacked(scope:
         archive.writestr("../../../escaped/conversations-000.json", conversations)
     assert imported(tmp_path / "export.zip")["facts"] > 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["export.zip"]
+
+
+def test_a_day_without_a_time_is_its_noon_and_what_ends_on_it_is_there_all_day(scope: Scope) -> None:
+    """At midnight in UTC it would be the day before in half the world, and over before it has begun."""
+    imported(SAMPLES / "memories.csv")
+    assert Entry.objects.get(content__startswith="The staging port").stated_at == datetime(2026, 1, 2, 12, tzinfo=UTC)
+    imported(SAMPLES / "mem0.json")
+    assert Entry.objects.get(content="妹妹叫小雨").expires_at == datetime(2027, 1, 2, tzinfo=UTC)
