@@ -24,8 +24,8 @@ COMMAND = re.compile(r"/[a-z][\w:-]*(\s|$)")
 
 def main() -> int:
     """Do what the hook asks for."""
-    event = json.load(sys.stdin)
     try:
+        event = json.load(sys.stdin.buffer)  # UTF-8, whatever the code page of the system is
         if event.get("hook_event_name") == "UserPromptSubmit":
             before(event)
         elif event.get("hook_event_name") == "Stop":

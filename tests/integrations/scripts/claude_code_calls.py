@@ -13,19 +13,20 @@ from trial import ADAPTER, DOWN, FACT, KEY, NAME, QUESTION, URL, WRONG_KEY, done
 PLACE = Path(tempfile.mkdtemp(dir=os.environ["HOME"]))
 
 
-def hook(name, who, session, key=KEY, url=URL, **fields):
+def hook(name, who, session, key=KEY, url=URL, code_page="utf-8", **fields):
     """What a hook prints, by the command that hooks.json names."""
     (group,) = json.loads((ADAPTER / "hooks" / "hooks.json").read_text())["hooks"][name]
     common = {"session_id": session, "transcript_path": str(PLACE / "none.jsonl"), "cwd": str(PLACE)}
     event = {**common, "permission_mode": "default", "hook_event_name": name, **fields}
     settings = {"CLAUDE_PLUGIN_ROOT": str(ADAPTER), "CLAUDE_PLUGIN_DATA": str(PLACE / "data")}
     settings |= {"MEMPLATFORM_URL": url, "MEMPLATFORM_KEY": key, "MEMPLATFORM_PERSON": who}
+    settings |= {"PYTHONIOENCODING": code_page}
     ran = subprocess.run(
         ["sh", "-c", group["hooks"][0]["command"]],
-        input=json.dumps(event),
+        input=json.dumps(event, ensure_ascii=False),
         env={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **settings},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=20,
     )
     assert ran.returncode == 0, ran.stderr
@@ -60,6 +61,17 @@ def _():
 def _():
     turn(person(), "s-1", FACT)
     assert NAME not in context_of(person(), "s-1", QUESTION)
+
+
+@scenario("Chinese words on a system whose code page is another")
+def _():
+    who = person()
+    for name, words in (
+        ("UserPromptSubmit", {"prompt": "我的船叫鹪鹩。"}),
+        ("Stop", {"last_assistant_message": "好的。"}),
+    ):
+        hook(name, who, "s-1", code_page="cp936", **words)
+    assert any("鹪鹩" in entry["content"] for entry in entries("鹪鹩", scope=f"cli:direct_{who}"))
 
 
 @scenario("memory away, and a key that is refused: the hooks say so and stop nothing")

@@ -46,7 +46,16 @@ const ownTypes = {
     });
     return [await Promise.all(items)];
   }),
+  // a loop: gives the next of its items to the node behind it, and all that came back when there is none
+  each: nodeOf("each", async function () {
+    const { items = this.getInputData()[0].json.of, given = [] } = this.getContext("node");
+    const run = this.getWorkflowDataProxy(0).$runIndex;
+    if (run > 0) given.push(this.getInputData()[0]);
+    Object.assign(this.getContext("node"), { items, given });
+    return run < items.length ? [[{ json: items[run] }], []] : [[], given];
+  }),
 };
+ownTypes.each.description.outputs = ["main", "main"];
 
 const nodeTypes = {
   getByName: (name) => nodeTypes.getByNameAndVersion(name),
@@ -82,7 +91,7 @@ class Credentials extends ICredentialsHelper {
 let executions = 0;
 
 /** What the last of these nodes gives, one after another; each is a type, or the parameters of ours. */
-async function run(nodes, items, { url = URL, key = KEY } = {}) {
+async function run(nodes, items, { url = URL, key = KEY, loop = false } = {}) {
   executions += 1;
   const all = [["start", "start"], ...nodes].map(([name, what], number) => ({
     id: `${number}`,
@@ -96,6 +105,7 @@ async function run(nodes, items, { url = URL, key = KEY } = {}) {
   for (const [number, { name }] of all.slice(0, -1).entries()) {
     connections[name] = { main: [[{ node: all[number + 1].name, type: "main", index: 0 }]] };
   }
+  if (loop) connections[all.at(-1).name] = { main: [[{ node: all.at(-2).name, type: "main", index: 0 }]] };
   const id = `flow-${process.pid}-${executions}`;
   const workflow = new Workflow({ id, nodes: all, connections, active: false, nodeTypes, settings: { executionOrder: "v1" } });
   await workflow.expression.acquireIsolate?.();
@@ -115,7 +125,8 @@ async function run(nodes, items, { url = URL, key = KEY } = {}) {
   const { data: told } = await new WorkflowExecute(additional, "manual", data).processRunExecutionData(workflow);
   const { error, runData, lastNodeExecuted } = told.resultData;
   if (error) throw error;
-  return runData[lastNodeExecuted].at(-1).data.main[0].map(({ json }) => json);
+  const outputs = runData[lastNodeExecuted].at(-1).data.main;
+  return (outputs.find((given) => given?.length) ?? []).map(({ json }) => json);
 }
 
 const who = { person: "={{ $json.from }}" };
@@ -168,6 +179,14 @@ await scenario("several items at once are each their own person's", async () => 
   const told = await run(BOT, items("2", () => QUESTION));
   assert.deepEqual(told.map(({ output }) => output.includes(NAME)), [false, true, false]);
   assert.match((await turn(people[1], "1", QUESTION)).output, /Wren/); // n8n keeps no words of a chat by itself
+});
+
+await scenario("in a loop every sentence is saved", async () => {
+  const from = person();
+  const of = ["Her boat is called Wren.", "Her cat is called Moss."].map((sentence) => ({ from, sentence }));
+  const save = { operation: "save", ...who, sentence: "={{ $json.sentence }}" };
+  const saved = await run([["Each", "each"], ["Save", save]], [{ of }], { loop: true });
+  assert.equal(new Set(saved.map(({ memoryId }) => memoryId).filter(Boolean)).size, 2);
 });
 
 await scenario("save and search, of nobody else", async () => {

@@ -127,8 +127,10 @@ function addressOf(field: (name: string) => string): IDataObject {
   };
 }
 
-/** A node that n8n tries again within an execution does its thing once. */
+/** A node that n8n tries again does its thing once; in a loop, or as a tool, each run of it does its own. */
 function onceOnly(node: IExecuteFunctions, index: number): IDataObject {
-  const run = node.getExecutionId();
-  return run ? { "Idempotency-Key": `n8n-${node.getWorkflow().id}-${run}-${node.getNode().id}-${index}`.slice(0, 200) } : {};
+  const execution = node.getExecutionId();
+  const run = node.getWorkflowDataProxy(index).$runIndex as number;
+  const key = `n8n-${node.getWorkflow().id}-${execution}-${node.getNode().id}-${run}-${index}`;
+  return execution ? { "Idempotency-Key": key.slice(-200) } : {};
 }
