@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from channels_app import addresses
-from channels_app.models import Connection, Contact, IncomingMessage
+from channels_app.models import Connection, Contact, IncomingMessage, MessageKind, MessageState
 from channels_app.people import linking
 from channels_app.people.peers import Peer, with_linked
 from channels_app.platforms.answering import Written, send
@@ -75,6 +75,7 @@ _WRONG = re.compile(
 _EVERYTHING = frozenset({"everything", "all", "全部", "所有", "一切"})
 _YES = frozenset({"yes", "yes, everything", "yes everything", "是", "是的", "确定", "确认"})
 _ASKED_FOR, _LINKED_WITHIN = timedelta(minutes=5), timedelta(minutes=10)
+_READ_WITHIN = timedelta(hours=1)  # what waited longer for its answer is asked for once more
 _LISTED, _CHARS = 30, 300
 #: Of the memories of a person what they are shown first; turns of the conversation are counted.
 _SHOWN = (EntryType.FACT, EntryType.USER_EXPLICIT, EntryType.NOTE)
@@ -339,9 +340,15 @@ def _back(undo_batches: Sequence[Batch]) -> tuple[Button, ...]:
 
 
 def is_asked_to_forget(message: Written, now: datetime) -> bool:
-    """Whether somebody was asked a moment ago whether everything is to be forgotten."""
-    contact = Contact.objects.filter(connection=message.connection, peer=message.incoming.peer).first()
-    return bool(contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR)
+    """Whether somebody was asked a moment ago whether everything is to be forgotten, and wrote nothing else since."""
+    theirs = {"connection": message.connection, "peer": message.incoming.peer}
+    contact = Contact.objects.filter(**theirs).first()
+    if not (contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR):
+        return False
+    rows = IncomingMessage.objects.filter(**theirs, kind=MessageKind.MESSAGE, received_at__gt=now - _READ_WITHIN)
+    last = rows.exclude(state=MessageState.WAITING).order_by("-sent_at", "-sequence", "-pk").first()
+    command = read(last.body.get("text", "")) if last else None
+    return command is not None and command.name == "forget" and command.argument.lower() in _EVERYTHING
 
 
 def _forget_everything(message: Written, now: datetime) -> None:

@@ -148,6 +148,20 @@ def test_everything_is_forgotten_after_a_yes_and_nothing_of_anybody_else(
     assert [row.details for row in AuditRecord.objects.filter(actor="person:telegram:42")] == [{"forgotten": 2}]
 
 
+def test_a_yes_to_something_else_forgets_nothing(
+    connection: Connection, bot_api: FakeTelegram, facts: list[Entry]
+) -> None:
+    say(connection, bot_api, "/forget everything")
+    assert say(connection, bot_api, "no") == "You wrote: no"
+    assert say(connection, bot_api, "yes") == "You wrote: yes"
+    assert all(entry.is_live() for entry in Entry.objects.filter(type=EntryType.USER_EXPLICIT))
+    say(connection, bot_api, "/forget everything")
+    say(connection, bot_api, "/memory", group=GROUP)
+    assert say(connection, bot_api, "yes") == "You wrote: yes"
+    say(connection, bot_api, "/forget everything")
+    assert "memories are forgotten" in say(connection, bot_api, "yes")
+
+
 def test_nobody_presses_a_button_of_another(connection: Connection, bot_api: FakeTelegram, facts: list[Entry]) -> None:
     say(connection, bot_api, "/memory")
     say(connection, bot_api, "/forget 2")
