@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from channels_app import addresses
-from channels_app.models import Chat, IncomingMessage, MessageKind, MessageState
+from channels_app.models import Chat, IncomingMessage, MessageKind, MessageState, OutgoingMessage
 from channels_app.platforms.answering import Written, lock_unanswered
 from channels_app.turns import report_turn
 from memories import batches, entries
@@ -157,11 +157,13 @@ def _retire(message: Written, now: datetime) -> None:
 
 
 def move_chat(chat: Chat, key: str) -> None:
-    """A chat has another id at its platform; its memory stays where it was."""
+    """A chat has another id at its platform: its memory stays where it was, and what is to be sent goes there."""
     with transaction.atomic():
         other = Chat.objects.filter(connection_id=chat.connection_id, key=key).first()
         if other is None:
             Chat.objects.filter(pk=chat.pk).update(key=key)
-        elif other.place == other.key:
-            Chat.objects.filter(pk=other.pk).update(place=chat.place)
+        else:
+            OutgoingMessage.objects.filter(chat=chat, state=MessageState.WAITING).update(chat=other)
+            if other.place == other.key:
+                Chat.objects.filter(pk=other.pk).update(place=chat.place)
     chat.refresh_from_db(fields=["key", "place"])

@@ -32,6 +32,7 @@ class FakeTelegram:
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     failures: list[dict[str, Any]] = field(default_factory=list)  # of the next messages sent
     blocked: set[str] = field(default_factory=set)  # chats that never wrote to the bot
+    moved: dict[str, int] = field(default_factory=dict)  # chats with another id, and that
     webhook: dict[str, Any] = field(default_factory=dict)
     is_revoked: bool = False
     confirmed: int = 0
@@ -95,6 +96,8 @@ class FakeTelegram:
             if self.failures:
                 failure = self.failures.pop(0)
                 return failure["error_code"], failure
+            if new_id := self.moved.get(asked["chat_id"]):
+                return 400, failed(400, "Bad Request: group chat was upgraded", migrate_to_chat_id=new_id)
             if asked["chat_id"] in self.blocked:
                 return 403, failed(403, "Forbidden: bot can't initiate conversation with a user")
             with self._lock:

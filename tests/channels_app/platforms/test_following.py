@@ -128,6 +128,17 @@ def test_pictures_and_voices_are_kept_as_what_they_are_with_their_captions(
 ) -> None:
     photo = [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]
     arrive(connection, bot_api.write(ANN, photo=photo, caption="our new kitchen"))
+def test_what_waits_for_a_group_is_sent_where_it_has_moved_to_also_where_somebody_wrote_there_first(
+    connection: Connection, bot_api: FakeTelegram, model: FakeModel
+) -> None:
+    arrive(connection, bot_api.write(ANN, "@mem_bot the hut is booked for May.", group=GROUP))
+    arrive(connection, bot_api.write(BOB, "nobody reads this", group=-100_2))
+    bot_api.moved = {str(GROUP): -100_2}
+    work_through()
+    assert [row["chat_id"] for row in bot_api.sent] == ["-1002"]
+    assert set(Chat.objects.values_list("key", "place")) == {(str(GROUP), str(GROUP)), ("-1002", str(GROUP))}
+
+
     voice = {"file_id": "2", "file_unique_id": "2", "duration": 3}
     arrive(connection, bot_api.write(ANN, voice=voice))
     work_through()
