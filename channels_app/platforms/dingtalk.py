@@ -20,6 +20,7 @@ from pathlib import PurePath
 from typing import Any, ClassVar
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+import structlog
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from websockets.sync.client import ClientConnection
@@ -47,6 +48,7 @@ from channels_app.platforms.wire import (
     TryLater,
 )
 
+log = structlog.get_logger(__name__)
 OLDEST, NEWEST = timedelta(hours=1), timedelta(minutes=5)
 TOPIC = "/v1.0/im/bot/messages/get"
 _BUSY_SECONDS = 30.0
@@ -169,8 +171,9 @@ def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Ke
         answer = json.dumps({"response": "OK"})
         try:
             messages = read(json.loads(data), account)
-        except (ValueError, TypeError, RecursionError, NotReadable):  # it will not be better next time
-            messages = []
+        except (ValueError, TypeError, RecursionError, NotReadable, NotGenuine) as refusal:
+            log.warning("channel.not_taken", platform="dingtalk", reason=type(refusal).__name__)
+            messages = []  # acknowledged all the same: it will not be better next time
         keep(messages, {})
     ack = {"contentType": "application/json", "messageId": message_id}
     network.send(stream, json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))

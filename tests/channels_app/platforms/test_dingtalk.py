@@ -270,8 +270,10 @@ def test_in_stream_mode_a_message_is_stored_then_acknowledged(server: FakeDingTa
     server.deliver("SYSTEM", "ping", {"opaque": "o1"})
     server.deliver("CALLBACK", dingtalk.TOPIC, server.write(ANN, "hello"))
     server.deliver("CALLBACK", dingtalk.TOPIC, ["of another shape"])
-    until(lambda: len(server.acknowledged) == 3)
-    assert [message.text for message in pulling.kept] == ["hello"]
+    server.deliver("CALLBACK", dingtalk.TOPIC, server.write(ANN, "to another robot", robotCode="somebody-else"))
+    server.deliver("CALLBACK", dingtalk.TOPIC, server.write(ANN, "again"))
+    until(lambda: len(server.acknowledged) == 5)
+    assert [message.text for message in pulling.kept] == ["hello", "again"]
     assert {answer["code"] for answer in server.acknowledged} == {200}
     assert json.loads(server.acknowledged[0]["data"]) == {"opaque": "o1"}
     pulling.is_over = True
