@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
+import structlog
 from django.utils.translation import gettext_lazy as _
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, ReplyParameters, Update, User
 from telegram.constants import ChatType, MessageLimit
@@ -52,6 +53,7 @@ from channels_app.platforms.wire import (
 )
 
 T = TypeVar("T")
+log = structlog.get_logger(__name__)
 os.environ.setdefault("PTB_TIMEDELTA", "1")  # how long to wait is a timedelta, as it will always be
 #: What is asked for by name; members are told of by no other way.
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "chat_member")
@@ -132,14 +134,24 @@ class Telegram(Platform):
         _ask(lambda bot: bot.delete_webhook(), account)
         while not stop():
             updates = _ask(partial(_updates, offset=offset), account)
-            messages = [message for update in updates for message in read(update.to_dict(), account)]
+            messages: list[Incoming] = []
+            for update in updates:
+                try:
+                    messages += read(update, account)
+                except NotReadable:  # it will not be better next time
+                    log.warning("channel.not_taken", platform="telegram", update=update["update_id"])
             if updates:
-                offset = updates[-1].update_id + 1
+                offset = updates[-1]["update_id"] + 1
             keep(messages, {"offset": offset})
 
 
-def _updates(bot: Bot, *, offset: int | None) -> Coroutine[Any, Any, tuple[Update, ...]]:
-    return bot.get_updates(offset=offset, limit=100, timeout=POLL_SECONDS, allowed_updates=UPDATES)
+def _updates(bot: Bot, *, offset: int | None) -> Coroutine[Any, Any, list[dict[str, Any]]]:
+    """What is new, as it came: the library's `get_updates` reads all or none of it.
+
+    In small letters, which the Bot API takes as well, the library does not warn that it has a method for this.
+    """
+    asked = {"offset": offset, "limit": 100, "timeout": POLL_SECONDS, "allowed_updates": UPDATES}
+    return bot.do_api_request("getupdates", asked)
 
 
 def read(body: Any, account: Account) -> list[Incoming]:

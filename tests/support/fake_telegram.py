@@ -147,6 +147,7 @@ def fake_telegram(port: int = 0) -> Iterator[FakeTelegram]:
         def do_POST(self) -> None:
             raw = self.raw_body()
             method = self.path.rpartition("/")[2]
+            method = "getUpdates" if method.lower() == "getupdates" else method  # names in any letters
             kind = self.headers.get("Content-Type", "")
             if kind.startswith("multipart/"):
                 asked = multipart(raw, kind)
