@@ -66,7 +66,7 @@ NAMES = {
     "help": ("help", "start", "帮助", "开始"),
 }
 _BY_NAME = {name: command for command, names in NAMES.items() for name in names}
-_COMMAND = re.compile(r"/(\w{1,20})(?:@\w+)?(?:\s+|$)(.*)", re.DOTALL)
+_COMMAND = re.compile(r"/(\w{1,20})(?:\s+|$)(.*)", re.DOTALL)  # one with another bot's @name is not ours
 #: Corrections as people say them.
 _WRONG = re.compile(
     r"(?:(?:no,? )?that'?s (?:wrong|not right|incorrect)|不对|不是这样|记错了|你记错了)\s*[:：,，]\s*(.+)",

@@ -8,6 +8,7 @@ import asyncio
 import hmac
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import timedelta
@@ -244,11 +245,9 @@ def _placeholder(message: Message) -> str:
 
 def _without_mention(text: str, name: str) -> tuple[str, bool]:
     """A text without the mention of the bot, and whether it was there: `@bot …` and `/command@bot`."""
-    mention = f"@{name.lower()}"
-    at = text.lower().find(mention) if name else -1
-    if at < 0 or text[at + len(mention) :][:1].isalnum():
-        return text, False
-    return f"{text[:at]}{text[at + len(mention) :]}".strip(), True
+    mention = re.compile(rf"@{re.escape(name)}(?![a-z0-9_])", re.IGNORECASE)
+    rest, count = mention.subn("", text, count=1) if name else (text, 0)
+    return (rest.strip(), True) if count else (text, False)
 
 
 def _sender(user: User) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from channels_app.platforms import commands, notices
 from memories.audit.models import AuditRecord
 from memories.choices import BatchVerb, DmScope, EntryType, Source
 from memories.models import Batch, Entry
+from sessions_app.models import EventKind, SessionEvent
 from tests.channels_app.platforms.conftest import arrive, later, work_through
 from tests.conftest import make_draft
 from tests.memories.llm.fake_server import FakeModel
@@ -162,6 +163,19 @@ def test_a_yes_to_something_else_forgets_nothing(
     assert "memories are forgotten" in say(connection, bot_api, "yes")
 
 
+@pytest.mark.parametrize("name", ["gamebot", "mem_bot_games"])
+def test_a_command_to_another_bot_of_the_group_is_overheard_and_nothing_else(
+    connection: Connection, bot_api: FakeTelegram, facts: list[Entry], name: str
+) -> None:
+    say(connection, bot_api, "/memory")
+    say(connection, bot_api, "/forget 2")
+    count = len(bot_api.sent)
+    say(connection, bot_api, f"/undo@{name}", group=GROUP)
+    assert len(bot_api.sent) == count and not Entry.objects.get(pk=facts[0].pk).is_live()
+    assert SessionEvent.objects.filter(kind=EventKind.AMBIENT, content=f"/undo@{name}").exists()
+    assert say(connection, bot_api, "/undo@mem_bot", group=GROUP) == "It is remembered again."
+
+
 def test_nobody_presses_a_button_of_another(connection: Connection, bot_api: FakeTelegram, facts: list[Entry]) -> None:
     say(connection, bot_api, "/memory")
     say(connection, bot_api, "/forget 2")
@@ -245,9 +259,10 @@ def test_what_is_learnt_later_is_told_once_and_once_a_day_to_who_wants_it_so(
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("/memory", ("memory", "")), ("/Memory@mem_bot 3", ("memory", "3")), ("/忘记 2", ("forget", "2")),
+        ("/memory", ("memory", "")), ("/Memory 3", ("memory", "3")), ("/忘记 2", ("forget", "2")),
         ("不对：我住在杭州", ("wrong", "我住在杭州")), ("No, that's wrong: it is 8080", ("wrong", "it is 8080")),
         ("/unknown", None), ("memory", None), ("that's wrong", None), ("/reset", None), ("//", None),
+        ("/undo@gamebot", None),
     ],
 )  # fmt: skip
 def test_commands_are_read_by_their_names_in_both_languages(text: str, command: tuple[str, str] | None) -> None:
