@@ -15,8 +15,8 @@ from datetime import timedelta
 from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
-from django.conf import settings
 import structlog
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, ReplyParameters, Update, User
 from telegram.constants import ChatType, MessageLimit
@@ -53,8 +53,8 @@ from channels_app.platforms.wire import (
     TryLater,
 )
 
-T = TypeVar("T")
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
 os.environ.setdefault("PTB_TIMEDELTA", "1")  # how long to wait is a timedelta, as it will always be
 #: What is asked for by name; members are told of by no other way.
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "chat_member")
@@ -128,6 +128,10 @@ class Telegram(Platform):
     def show_typing(self, chat: str, account: Account) -> None:
         _ask(lambda bot: bot.send_chat_action(chat, "typing"), account)
 
+    def take_press(self, press: Incoming, account: Account) -> None:
+        if press.token:
+            _ask(lambda bot: bot.answer_callback_query(press.token), account)
+
     def pull(
         self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
     ) -> None:
@@ -173,7 +177,7 @@ def read(body: Any, account: Account) -> list[Incoming]:
             "is_group": chat.type != ChatType.PRIVATE,
             "title": chat.title or "",
         }
-        more |= {"message": str(query.message.message_id), "target": query.data, "sent_at": at}
+        more |= {"message": str(query.message.message_id), "target": query.data, "token": query.id, "sent_at": at}
         return [Incoming(key=key, kind=MessageKind.BUTTON, **more, **_sender(query.from_user))]
     if update.chat_member:
         change = update.chat_member

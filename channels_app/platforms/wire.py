@@ -273,6 +273,9 @@ class Platform(ABC):
     def show_typing(self, chat: str, account: Account) -> None:  # noqa: B027 (not all can)
         """Show that an answer is being written, where the platform can."""
 
+    def take_press(self, press: Incoming, account: Account) -> None:  # noqa: B027 (most ask for nothing)
+        """Tell the platform that a press of a button has arrived, where its button waits for that."""
+
     def pull(
         self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
     ) -> None:

@@ -206,6 +206,8 @@ class _Work:
                     answering.lock_unanswered(message)
                     notices.pressed(message, now=now)
                     self._done(message)
+                with suppress(PlatformFailure):  # the button waits, and nobody else
+                    self._platform.take_press(incoming, account)
             case MessageKind.MOVED:
                 following.move_chat(self._chat, incoming.target)
                 self._done(message)

@@ -176,6 +176,16 @@ def test_a_command_to_another_bot_of_the_group_is_overheard_and_nothing_else(
     assert say(connection, bot_api, "/undo@mem_bot", group=GROUP) == "It is remembered again."
 
 
+def test_a_press_of_a_button_is_acknowledged(connection: Connection, bot_api: FakeTelegram, facts: list[Entry]) -> None:
+    say(connection, bot_api, "/memory")
+    say(connection, bot_api, "/forget 2")
+    update = bot_api.press(ANN, bot_api.sent[-1])
+    arrive(connection, update)
+    work_through()
+    taken = [asked for method, asked in bot_api.calls if method == "answerCallbackQuery"]
+    assert taken == [{"callback_query_id": update["callback_query"]["id"]}]
+
+
 def test_nobody_presses_a_button_of_another(connection: Connection, bot_api: FakeTelegram, facts: list[Entry]) -> None:
     say(connection, bot_api, "/memory")
     say(connection, bot_api, "/forget 2")
