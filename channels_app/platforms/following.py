@@ -56,10 +56,10 @@ def follow(message: Written, *, now: datetime) -> None:
             _retire(message, now)
         case MessageKind.JOINED if message.incoming.is_group:
             rows = IncomingMessage.objects.filter(
-                chat=message.row.chat, peer=message.incoming.peer, kind=MessageKind.LEFT
-            )
+                chat=message.row.chat, peer=message.incoming.peer, kind=MessageKind.LEFT, body__has_key="batches"
+            )  # Telegram tells of one leaving twice, and the second finds nothing to take out
             departure = rows.order_by("-pk").first()
-            uids = departure.body.get("batches", []) if departure else []
+            uids = departure.body["batches"] if departure else []
             for batch in Batch.objects.filter(workspace_id=message.workspace.pk, uid__in=uids):
                 try:
                     undo = batches.plan_undo(batch, actor=message.caller.actor, now=now, reason="returned")
