@@ -346,7 +346,8 @@ def is_asked_to_forget(message: Written, now: datetime) -> bool:
     if not (contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR):
         return False
     rows = IncomingMessage.objects.filter(**theirs, kind=MessageKind.MESSAGE, received_at__gt=now - _READ_WITHIN)
-    last = rows.exclude(state=MessageState.WAITING).order_by("-sent_at", "-sequence", "-pk").first()
+    read_rows = rows.exclude(state=MessageState.WAITING)
+    last = read_rows.order_by("-received_at", "-sent_at", "-sequence", "-pk").first()
     command = read(last.body.get("text", "")) if last else None
     return command is not None and command.name == "forget" and command.argument.lower() in _EVERYTHING
 
