@@ -6,6 +6,7 @@ that is made later, can forget it.
 """
 
 import html
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ _BEFORE_WORD = r"(?:(?<![A-Za-z\d])|(?<=\\[nrt]))"
 T = TypeVar("T")
 _NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")
 _TAG = re.compile(r"(<[^<>]*>)")
+_JSON_STRING = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")')
+_JSON = ("application/json", "application/jsonl", "application/x-ndjson")
 _ATTRIBUTE = re.compile(
     r"""((?<![\w-])(?:value|title|href|alt|placeholder|aria-label|data-[\w-]{1,40})=)("[^"]*"|'[^']*')"""
 )
@@ -80,8 +83,20 @@ class Masking:
                 parts[n] = _masked(part, pattern)
         return "".join(parts)
 
+    def of_json(self, answer: str) -> str:
+        """An answer of JSON, or a file with one a line, without them, however its strings are escaped."""
+        parts = _JSON_STRING.split(answer)
+        strings = [json.loads(part, strict=False) for part in parts[1::2]]
+        pattern = self._pattern("\n".join(strings), r"[^\n]*")
+        if pattern is None:
+            return answer
+        for n, string in enumerate(strings):
+            if (masked := pattern.sub(MASK, string)) != string:
+                parts[2 * n + 1] = json.dumps(masked, ensure_ascii=False)
+        return "".join(parts)
+
     def of_text(self, text: str) -> str:
-        """A file or an answer of JSON without them; a text that is cut off goes to the end of its line or string."""
+        """A file without them; a text that is cut off goes to the end of its line."""
         pattern = self._pattern(text, _TO_ITS_END)
         return pattern.sub(MASK, text) if pattern else text
 
@@ -170,8 +185,9 @@ def mask(request: HttpRequest, response: Any) -> None:
     if getattr(response, "is_revealing", False) or response.streaming:
         return
     kind = response.get("Content-Type", "").partition(";")[0]
-    if kind not in ("text/html", "text/csv", "application/json", "application/x-ndjson"):
+    if kind not in ("text/html", "text/csv", *_JSON):
         return
     page = response.content.decode(response.charset)
     if masking := masking_for(request, page).and_of(getattr(response, "planned_secrets", ())):
-        response.content = masking.of_html(page) if kind == "text/html" else masking.of_text(page)
+        masked = masking.of_html if kind == "text/html" else masking.of_json if kind in _JSON else masking.of_text
+        response.content = masked(page)

@@ -107,6 +107,24 @@ def test_who_may_reveal_it_does_so_and_it_is_recorded(letter: str, may: bool, cr
     assert WORD not in str(list(AuditRecord.objects.values()))
 
 
+@pytest.mark.parametrize("words", ["我的密码是hunter2x9", '密码: "hunter2x9\\" <or> hunter2x9 👾'])
+def test_what_a_choice_offers_while_one_types_is_masked_in_every_script(words: str, mine: House) -> None:
+    edit = Edit(columns={"category": "credential", "content": words})
+    entries.update(mine.entry, edit, now=NOW, actor="user:a")
+    query = {"app_label": "memories", "model_name": "entry", "field_name": "superseded_by", "term": "密码"}
+    answer = person("V", mine.workspace).get(reverse("admin:autocomplete"), query)
+    assert [result["text"] for result in answer.json()["results"]] == [MASK]
+    assert b"hunter2x9" not in answer.content
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_the_audit_log_as_a_file_tells_no_credential(kind: str, credential: Entry, mine: House) -> None:
+    details = {"text": f"renamed to {WORD}"}
+    AuditRecord.note("setting", actor="user:a", at=NOW, workspace_id=mine.workspace.pk, about="1", details=details)
+    answer = person("A", mine.workspace).get(reverse("admin:memories_auditrecord_export", args=[kind]))
+    assert WORD.encode() not in answer.content and f"renamed to {MASK}" in answer.content.decode()
+
+
 def test_saving_a_form_leaves_what_was_masked_as_it_is(credential: Entry, mine: House) -> None:
     client, page = person("C", mine.workspace), reverse("admin:memories_entry_change", args=[credential.pk])
     form = form_of(credential) | {"importance": "0.9"}
@@ -163,7 +181,8 @@ def test_a_password_that_is_a_common_word_breaks_no_link_and_no_other_word() -> 
         ">admin / secret<", f">{MASK} / {MASK}<"
     )
     assert masking.of_html('<a href="?q=secret">more</a>') == f'<a href="?q={MASK}">more</a>'
-    assert masking.of_text('{"said": "so\\nsecret"}') == f'{{"said": "so\\n{MASK}"}}'
+    assert masking.of_json('{"said": "so\\nsecret"}') == f'{{"said": "so\\n{MASK}"}}'
+    assert masking.of_text('so\nsecret,"{""said"": ""so\\nsecret""}"') == f'so\n{MASK},"{{""said"": ""so\\n{MASK}""}}"'
 
 
 def test_a_message_from_which_the_secret_was_taken_can_be_read() -> None:
