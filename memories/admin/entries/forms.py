@@ -267,15 +267,16 @@ def _is_frozen(entry: Any) -> bool:
 
 
 def edit_of(form: Any, formsets: list[Any]) -> Edit:
-    """What a valid form wants changed, slots included."""
+    """What a valid form wants changed, slots included; a name that one slot leaves may be the new one of another."""
     columns = {name: form.cleaned_data[name] for name in form.changed_data if name in FORM_FIELDS}
-    slots: dict[str, str | None] = {}
+    gone: dict[str, str | None] = {}
+    given: dict[str, str | None] = {}
     for line in (line for formset in formsets for line in formset.forms):
         if not line.has_changed() and not line.cleaned_data.get("DELETE"):
             continue
         before = line.initial.get("name")
         if before and (line.cleaned_data.get("DELETE") or line.cleaned_data["name"] != before):
-            slots[before] = None
+            gone[before] = None
         if not line.cleaned_data.get("DELETE"):
-            slots[line.cleaned_data["name"]] = line.cleaned_data["value"]
-    return Edit(columns=columns, slots=slots)
+            given[line.cleaned_data["name"]] = line.cleaned_data["value"]
+    return Edit(columns=columns, slots=gone | given)

@@ -229,6 +229,23 @@ def test_what_cannot_be_stored_comes_back_as_an_error_of_the_form(
     assert Entry.objects.get(pk=mine.entry.pk).version == mine.entry.version
 
 
+@pytest.mark.parametrize(
+    ("changes", "left"),
+    [
+        ({"slots-0-name": "b", "slots-1-name": "a"}, {"b": "1", "a": "2"}),
+        ({"slots-0-name": "b", "slots-1-DELETE": "on"}, {"b": "1"}),
+        ({"slots-0-name": "b", "slots-1-name": "c"}, {"b": "1", "c": "2"}),
+        ({"slots-0-DELETE": "on", "slots-1-name": "a"}, {"a": "2"}),
+    ],
+)
+def test_slots_that_change_names_with_each_other_keep_their_values(
+    changes: dict[str, str], left: dict[str, str], alice: Client, mine: House
+) -> None:
+    entry = remember(mine.scope, "the rhubarb grows behind the shed", slots={"a": "1", "b": "2"})
+    assert alice.post(page_of(entry, "change"), form_of(entry, **changes)).status_code == 302
+    assert dict(entry.slots.values_list("name", "value")) == left
+
+
 def test_a_frozen_scope_is_read_only(alice: Client, mine: House) -> None:
     Scope.objects.update(frozen=True)
     assert "The scope is frozen" in alice.get(page_of(mine.entry, "change")).content.decode()
