@@ -3,9 +3,9 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -16,12 +16,13 @@ from unfold.enums import ActionVariant
 from memories.admin.access import Colors, RestrictedAdmin, actor_of
 from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.events import source_lines
+from memories.admin.forms import VersionedForm
 from memories.admin.history import RecordedHistory
 from memories.admin.lists import ReachableFilter, condition_filter
 from memories.admin.pages import column
 from memories.entries import daily_events
 from memories.entries.draft import check_content
-from memories.exceptions import InvalidDraft
+from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.models import DailyEvent, Suppression
 from memories.staff.rights import EDIT
 
@@ -42,7 +43,7 @@ UseFilter = condition_filter(
 )
 
 
-class EventForm(forms.ModelForm):  # type: ignore[type-arg]
+class EventForm(VersionedForm):
     """Refuses content that cannot be stored."""
 
     def clean_content(self) -> str:
@@ -124,6 +125,23 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         return queryset.containing(search_term.replace("\0", "")), False  # type: ignore[attr-defined]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        frozen = isinstance(obj, DailyEvent) and obj.scope.frozen
+        return super().has_change_permission(request, obj) and not frozen
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """The version the form was opened with travels in it."""
+        return [*self.fields, *(["opened_version"] if self.has_change_permission(request, obj) else [])]
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except ScopeFrozen as refusal:  # since the form was checked
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(request.get_full_path())
 
     def save_model(self, request: HttpRequest, obj: DailyEvent, form: Any, change: bool) -> None:
         if "content" in form.changed_data:

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
@@ -11,6 +13,8 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
 )
+
+from memories.admin.history import display_value
 
 
 class LineField(forms.CharField):
@@ -53,6 +57,40 @@ class ReasonForm(forms.Form):
         rows=2,
         has_focus=True,
     )
+
+
+class VersionedForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The columns people edit of a row; a change by somebody else meanwhile is shown beside what was typed."""
+
+    opened_version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["opened_version"] = self.instance.version
+        self._was = {name: getattr(self.instance, name) for name in self.fields if name != "opened_version"}
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the row was changed since this form was opened."""
+        return self.cleaned_data.get("opened_version", self.instance.version) != self.instance.version
+
+    def clean(self) -> dict[str, Any]:
+        """Keep what was typed, say what the row says now, and let the next save win on purpose."""
+        data = super().clean() or self.cleaned_data
+        if self.is_stale:
+            text = _(
+                "Somebody changed this while you were editing it. What you typed is still here; below it stands what "
+                "it says now. Save again to put yours over it, or open it anew to drop yours."
+            )
+            self.add_error(None, text)
+            for name in set(self.changed_data) & set(data) & self._was.keys():
+                value = display_value(self.instance._meta.get_field(name), self._was[name])
+                self.add_error(name, gettext("Now it says: %(value)s") % {"value": value})
+            data_now = QueryDict(mutable=True)
+            data_now.update(self.data)
+            data_now["opened_version"] = str(self.instance.version)
+            self.data = data_now
+        return data
 
 
 class TermForm(ReasonForm):

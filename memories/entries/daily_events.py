@@ -143,10 +143,11 @@ def bring_in(scope: Scope, exported: Sequence[Mapping[str, Any]]) -> list[DailyE
 
 
 def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> None:
-    """Replace the content of an event; the former stays in its history. Raises InvalidDraft."""
+    """Replace the content of an event; the former stays in its history. Raises ScopeFrozen or InvalidDraft."""
     check_content(content)
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
     with acting(actor):
+        lock_scopes([event.scope])
         event.save(update_fields=["content", "terms", "updated_at"])
     files.follow(files.places_of([event]))
 
@@ -222,17 +223,18 @@ def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str, 
 
 
 def expire(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
-    """Take events out of use; the number that were in use."""
+    """Take events out of use; the number that were in use. Raises ScopeFrozen."""
     return _mark(events.filter(expired_at__isnull=True), now, actor, expired_at=now)
 
 
 def restore(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
-    """Bring events back into use; the number that were out of use."""
+    """Bring events back into use; the number that were out of use. Raises ScopeFrozen."""
     return _mark(events.filter(expired_at__isnull=False), now, actor, expired_at=None)
 
 
 def _mark(events: QuerySet[DailyEvent], now: datetime, actor: str, *, expired_at: datetime | None) -> int:
     with acting(actor):
+        lock_scopes(Scope.objects.filter(pk__in=events.order_by().values("scope")))
         notes = files.places_of(events.filter(source=files.DAY_NOTE))
         count = events.update(expired_at=expired_at, updated_at=now)
         files.follow(notes)

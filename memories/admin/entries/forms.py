@@ -6,14 +6,12 @@ from typing import Any
 from django import forms
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.postgres.forms import SimpleArrayField
-from django.http import HttpRequest, QueryDict
-from django.utils.translation import gettext
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import RestrictedInline
-from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField
-from memories.admin.history import display_value
+from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField, VersionedForm
 from memories.admin.masking import MASK, is_secret
 from memories.choices import Category, EntryType
 from memories.conf import conf
@@ -180,10 +178,9 @@ class MergeForm(BulkActionForm):
         self.fields["content"].max_length = conf.CONTENT_MAX_CHARS  # type: ignore[attr-defined]
 
 
-class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The columns people edit; a change by somebody else meanwhile is shown beside what was typed."""
+class EntryForm(VersionedForm):
+    """The columns people edit of an entry."""
 
-    opened_version = forms.IntegerField(widget=forms.HiddenInput)
     names = SimpleArrayField(
         forms.CharField(max_length=NAME_CHARS),
         label=_("Names"),
@@ -197,7 +194,6 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["opened_version"] = self.instance.version
         if "content" in self.fields:
             self.fields["content"].widget.attrs["rows"] = 6
             if is_secret(self.instance):
@@ -205,30 +201,14 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
                 self.fields["content"].required = False
                 self.fields["content"].widget.attrs["placeholder"] = MASK
                 self.fields["content"].help_text = _("Masked. Leave it empty to keep it; what you type replaces it.")
-        self._was = {name: getattr(self.instance, name) for name in FORM_FIELDS}
 
     def clean_content(self) -> str:
         """What was masked stays where nothing else was typed."""
         return str(self.cleaned_data["content"]) or str(self._was["content"])
 
     def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
-        opened = data.get("opened_version")
-        if opened is not None and opened != self.instance.version:
-            # Keep what was typed, say what the entry says now, and let the next save win on purpose
-            text = _(
-                "Somebody changed this entry while you were editing it. What you typed is still here; below it stands "
-                "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
-            )
-            self.add_error(None, text)
-            for name in set(self.changed_data) & set(data) & set(FORM_FIELDS):
-                value = display_value(Entry._meta.get_field(name), self._was[name])
-                self.add_error(name, gettext("Now it says: %(value)s") % {"value": value})
-            data_now = QueryDict(mutable=True)
-            data_now.update(self.data)
-            data_now["opened_version"] = str(self.instance.version)
-            self.data = data_now
-        elif self.refusal:
+        data = super().clean()
+        if self.refusal and not self.is_stale:
             field = self.refusal.field
             self.add_error(field if field in self.fields else None, str(self.refusal))
         return data

@@ -177,7 +177,7 @@ def test_a_change_by_somebody_else_meanwhile_loses_nothing_that_was_typed(alice:
     response = alice.post(page_of(mine.entry, "change"), typed)
     shown = response.content.decode()
     assert response.status_code == 200
-    assert "Somebody changed this entry while you were editing it" in shown
+    assert "Somebody changed this while you were editing it" in shown
     assert "what Alice typed" in shown
     assert "Now it says: what the bot wrote" in shown
     assert Entry.objects.get(pk=mine.entry.pk).content == "what the bot wrote"

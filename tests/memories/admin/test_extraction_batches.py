@@ -161,7 +161,7 @@ def test_days_are_found_by_word_and_by_date(alice: Client, event: DailyEvent) ->
 def test_a_correction_is_found_at_once_and_stands_in_the_history(alice: Client, api: Api, event: DailyEvent) -> None:
     address = reverse("admin:memories_dailyevent_change", args=[event.pk])
     assert alice.post(address, {"content": " "}).status_code == 200  # refused
-    assert alice.post(address, {"content": "搬到了苏州"}).status_code == 302
+    assert alice.post(address, {"content": "搬到了苏州", "opened_version": 1}).status_code == 302
     event.refresh_from_db()
     assert (event.content, event.version) == ("搬到了苏州", 2)
     assert [result["content"] for result in api.get("events", q="苏州").json()["results"]] == ["搬到了苏州"]
