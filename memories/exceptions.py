@@ -152,7 +152,7 @@ class ModelFailed(PlatformError, code="model_failed"):
 
 
 class BudgetSpent(PlatformError, code="budget_spent"):
-    """The model's budget of this day is spent."""
+    """The model's budget of this day or month is spent."""
 
 
 class AnswerInvalid(PlatformError, code="answer_invalid"):

@@ -179,7 +179,7 @@ def _from_model(message: Written, context: Context, now: datetime) -> str:
     except ModelOff:
         raise NoAnswer(ConnectionProblem.MODEL, "no model is configured", is_final=True) from None
     except BudgetSpent:
-        raise NoAnswer(ConnectionProblem.MODEL, "the budget of the day is spent", is_final=True) from None
+        raise NoAnswer(ConnectionProblem.MODEL, "the budget of the day or month is spent", is_final=True) from None
     except ModelFailed as failure:
         raise NoAnswer(ConnectionProblem.MODEL, str(failure)) from None
 

@@ -37,7 +37,7 @@ _WHY = {
     ),
     "ModelFailed": _("The model gave no answer. Look whether its endpoint runs, then try again."),
     "ModelOff": _("No model is configured any more. Try again: its sentences are kept without one."),
-    "BudgetSpent": _("The model's budget of the day is spent. It goes on after midnight by itself."),
+    "BudgetSpent": _("The model's budget of the day or month is spent. It goes on by itself when the next begins."),
     "ScopeFrozen": _("The memory it belongs to is frozen. Thaw the scope, then try again."),
     "InvalidDraft": _("What came of it cannot be stored. Try again, or take it out."),
 }

@@ -1,7 +1,7 @@
 """The machine's own model: one OpenAI-compatible endpoint of the owner's, off until it is configured (D7).
 
 `ask` sends a prompt and returns an answer of a schema, or raises one of four errors. Every call is paid from the
-workspace's budget of the day, needs one of a few permits, and happens outside any transaction.
+workspace's budgets of day and month, needs one of a few permits, and happens outside any transaction.
 """
 
 import logging

@@ -403,14 +403,17 @@ def degraded_answers(viewer: Viewer) -> Iterator[Item]:
 
 
 def spent_budgets(viewer: Viewer) -> Iterator[Item]:
-    """Workspaces whose model was refused because the tokens of the day are spent."""
+    """Workspaces whose model was refused because the tokens of the day or the month are spent."""
     if spent_days := [day for day in spend.spent_today(viewer.seen, viewer.now) if day.refused]:
         text = ngettext(
-            "The model's budget of today is spent in %(n)d workspace",
-            "The model's budget of today is spent in %(n)d workspaces",
+            "The model's budget is spent in %(n)d workspace",
+            "The model's budget is spent in %(n)d workspaces",
             len(spent_days),
         ) % {"n": len(spent_days)}
-        hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
+        hint = _(
+            "Its work goes on by itself when the next day or month begins there: %(n)d questions were refused. "
+            "MEMORY_LLM_DAILY_TOKENS and MEMORY_LLM_MONTHLY_TOKENS set it."
+        )
         address = reverse("admin:memories_spend_changelist")
         yield Item("budgets", text, hint % {"n": sum(day.refused for day in spent_days)}, address)
 

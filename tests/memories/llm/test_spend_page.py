@@ -81,14 +81,15 @@ def test_what_was_spent_cannot_be_changed(alice: Client, workspace: Workspace) -
 def test_the_home_page_tells_of_a_spent_budget_and_only_of_ones_own(
     alice: Client, workspace: Workspace, stranger: Workspace
 ) -> None:
-    text = "budget of today is spent in 1 workspace"
+    text = "budget is spent in 1 workspace"
     spend(stranger, "extraction", refused=7)
     spend(workspace, "extraction", days=2, refused=7)
     assert text not in alice.get(reverse("admin:index")).content.decode()
     spend(workspace, "extraction", refused=3)
     shown = alice.get(reverse("admin:index")).content.decode()
     assert text in shown
-    assert "3 questions were refused" in shown
+    assert "3 questions were refused" in shown and "next day or month" in shown
+    assert "MEMORY_LLM_DAILY_TOKENS and MEMORY_LLM_MONTHLY_TOKENS" in shown
     dismiss_all(workspace)
     assert text not in alice.get(reverse("admin:index")).content.decode()
 
