@@ -70,22 +70,24 @@ def summary(batch: Batch) -> str:
 def summary_of(batches: Iterable[Batch]) -> str:
     """What several batches do together; nothing counts as done while any of them is a plan."""
     counts: Counter[str] = Counter()
-    memories, are_plans = 0, False
+    memories: dict[int | None, int] = {}  # of each scope, once, however many batches it has
+    are_plans = False
     for batch in batches:
         are_plans |= is_plan(batch.state)
         # the memories it could take: as the safety limit counted them, else all of its scope
         counted = [reason["live"] for reason in batch.held_because if reason["code"] == HoldReason.SHARE]
-        memories += int(counted[0]) if counted else batch.scope.entry_count if batch.scope else 0
+        number = int(counted[0]) if counted else batch.scope.entry_count if batch.scope else 0
+        memories[batch.scope_id] = max(memories.get(batch.scope_id, 0), number)
         for verb, number in batch.counts.items():
             if verb in BatchVerb.values:
                 counts[_KINDS.get(BatchVerb(verb), verb)] += number
-    parts = []
+    parts, of_all = [], sum(memories.values())
     for kind, (plan_text, done_text) in _WORDS.items():
         if number := counts[kind]:
             text = str(plan_text if are_plans else done_text) % {"n": f"{number:,}"}
-            if kind == "retire" and are_plans and number <= memories:
+            if kind == "retire" and are_plans and number <= of_all:
                 of = gettext("%(text)s of %(memories)s memories, %(share)s")
-                text = of % {"text": text, "memories": f"{memories:,}", "share": share_of(number, memories)}
+                text = of % {"text": text, "memories": f"{of_all:,}", "share": share_of(number, of_all)}
             parts.append(text)
     return gettext("; ").join(parts) or gettext("nothing to change")
 

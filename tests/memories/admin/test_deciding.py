@@ -182,6 +182,8 @@ def test_a_plan_says_in_words_how_much_it_would_take(mine: House) -> None:
     plan = Batch(scope=scope, state=BatchState.PROPOSED, counts={"expire": 10, "archive": 2, "merge": 3, "days": 9})
     with translation.override("en"):
         assert summary_of([plan]) == "would retire 12 of 60 memories, a fifth; would merge 3"
+        other = Batch(scope=scope, state=BatchState.PROPOSED, counts={"expire": 12})
+        assert summary_of([plan, other]) == "would retire 24 of 60 memories, 40 %; would merge 3"
         plan.state = BatchState.APPLIED
         assert summary_of([plan]) == "retired 12; merged 3"
         shares = {n: share_of(n, 1000) for n in (1, 100, 330, 450, 500, 995, 1000)}
