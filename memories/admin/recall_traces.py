@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from memories import recall
@@ -33,8 +33,8 @@ REASONS = {
     "unlikely": _("too unlikely to help"),
     "history": _("said by the conversation that was handed out"),
     "echo": _("only asked, or repeated from memory"),
-    "expired": _("expired"),
-    "archived": _("archived"),
+    "expired": pgettext_lazy("reason", "expired"),
+    "archived": pgettext_lazy("reason", "archived"),
     "superseded": _("something newer took its place"),
     "quarantined": _("in quarantine"),
     "suppressed": _("taken out by people"),

@@ -9,10 +9,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from memories import entries
+from memories.admin.recall_traces import REASONS
 from memories.models import Entry, RecallTrace
+from memories.models.state import State
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 from tests.memories.admin.conftest import House
 
@@ -35,6 +37,12 @@ def test_reasons_are_said_in_plain_words(alice: Client, mine: House) -> None:
     RecallTrace.objects.filter(pk=mine.trace.pk).update(served=[], candidates=[row])
     words = page(alice, mine.trace).content.decode()
     assert "its kind had its places" in words and "said by the one who is asked about" in words
+
+
+@pytest.mark.parametrize("state", [State.EXPIRED, State.ARCHIVED])
+def test_that_a_memory_is_out_of_use_is_said_in_the_words_of_its_page(state: State) -> None:
+    with translation.override("zh-hans"):
+        assert str(REASONS[state]) == str(state.label)
 
 
 def test_they_are_said_in_chinese_too(alice: Client, mine: House) -> None:
