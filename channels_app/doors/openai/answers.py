@@ -105,7 +105,7 @@ def data_of(event: bytes) -> Any:
     return read_answer(b"\n".join(line.removeprefix(b"data:").strip() for line in lines))
 
 
-#: What is said before the bot's own words begin; memory is put right behind it.
+#: What is said before the bot's own words begin; memory is put at the end of it.
 INSTRUCTIONS = ("system", "developer")
 #: Bytes of the messages before the question of which memory is told, the newest.
 BEFORE_BYTES = 300_000
@@ -148,10 +148,23 @@ def cut(text: str) -> str:
 
 
 def with_memory(messages: Sequence[dict[str, Any]], text: str) -> list[dict[str, Any]]:
-    """The messages with a text of memory behind the bot's own instructions, in the same role."""
+    """The messages with a text of memory at the end of the bot's own instructions.
+
+    It is no message of its own where there are any: some models refuse instructions that are not the first message.
+    """
     count = next((n for n, message in enumerate(messages) if message.get("role") not in INSTRUCTIONS), len(messages))
-    role = messages[count - 1]["role"] if count else INSTRUCTIONS[0]
-    return [*messages[:count], {"role": role, "content": text}, *messages[count:]]
+    if not count:
+        return [{"role": INSTRUCTIONS[0], "content": text}, *messages]
+    last = messages[count - 1]
+    own = last.get("content") or ""
+    told: list[dict[str, Any]]
+    if isinstance(own, str):
+        told = [{**last, "content": f"{own}\n\n{text}" if own else text}]
+    elif isinstance(own, list):
+        told = [{**last, "content": [*own, {"type": "text", "text": text}]}]
+    else:  # no form there is
+        told = [last, {"role": last["role"], "content": text}]
+    return [*messages[: count - 1], *told, *messages[count:]]
 
 
 def _words(content: Any) -> str:

@@ -73,10 +73,10 @@ class Upstream:
             self.asked.append(request.get_json())
             self.keys.append(request.headers.get("Authorization"))
             answer = self.script[0] if len(self.script) == 1 else self.script.pop(0)
+        if callable(answer) and not isinstance(answer, Response):
+            answer = answer(request.get_json())
         if isinstance(answer, Response):
             return answer
-        if callable(answer):
-            answer = answer(request.get_json())
         if isinstance(answer, dict):
             return Response(json.dumps(answer), content_type="application/json")
         return Response(answer, content_type="text/event-stream", direct_passthrough=True)

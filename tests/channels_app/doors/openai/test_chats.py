@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 from openai import OpenAI
+from werkzeug import Response
 
 from channels_app.api.turns import NewTurn
 from channels_app.doors.openai.answers import read_messages, with_memory
 from memories.models import Entry, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, call, eventually, reply, spoken, streamed
-from tests.conftest import make_key
+from tests.conftest import Api, make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,9 +25,9 @@ def test_a_bot_that_changed_its_base_url_has_memory(bot: OpenAI, upstream: Upstr
     question = {"role": "user", "content": "Which city did I move to?"}
     answer = bot.chat.completions.with_raw_response.create(model="m", messages=[own, question], temperature=0.5)
     assert answer.parse().choices[0].message.content == "In Hangzhou."
-    first, memory, last = upstream.messages
-    assert (first, last) == (own, question) and memory["role"] == "system"
-    assert "I moved to Hangzhou" in memory["content"]
+    first, last = upstream.messages
+    assert last == question and first["role"] == "system"
+    assert first["content"].startswith("You are terse.\n\n") and "I moved to Hangzhou" in first["content"]
     assert upstream.asked[-1]["temperature"] == 0.5 and set(upstream.keys) == {f"Bearer {KEY}"}
     assert "X-Memplatform-Degraded" not in answer.headers and answer.headers["X-Memplatform-Recall"]
     assert len(spoken()) == 4
@@ -56,13 +57,38 @@ def test_of_the_history_a_bot_sends_only_the_newest_turn_is_kept_and_none_of_it_
     assert spoken() == contents
 
 
-def test_memory_stands_behind_the_bots_own_instructions_in_their_role() -> None:
+def test_a_model_that_takes_its_instructions_first_alone_has_memory(
+    bot: OpenAI, upstream: Upstream, api: Api, workspace: Workspace
+) -> None:
+    address = {"platform": "telegram", "account": "mybot", "peer": "u42"}
+    assert api.post("entries", {"address": address, "content": "My boat is called Wren"}).status_code == 201
+
+    def strict(asked: dict[str, Any]) -> Any:
+        if any(message["role"] == "system" for message in asked["messages"][1:]):
+            return Response('{"error": {"message": "System message must be at the beginning."}}', 400)
+        return reply("Wren.")
+
+    upstream.say(strict)
+    question = {"role": "user", "content": "What is my boat called?"}
+    for own in ([{"role": "system", "content": "You are terse."}], []):
+        answer = bot.chat.completions.create(model="m", messages=[*own, question])
+        assert answer.choices[0].message.content == "Wren."
+        assert "called Wren" in upstream.messages[0]["content"] and upstream.messages[1:] == [question]
+
+
+def test_memory_stands_at_the_end_of_the_bots_own_instructions() -> None:
     own = [{"role": "developer", "content": "a"}, {"role": "system", "content": "b"}]
     messages = [{"role": "user", "content": "c"}, {"role": "system", "content": "d"}]
     memory = {"role": "system", "content": "m"}
-    assert with_memory([*own, *messages], "m") == [*own, memory, *messages]
+    assert with_memory([*own, *messages], "m") == [own[0], {**own[1], "content": "b\n\nm"}, *messages]
     assert with_memory(messages, "m") == [memory, *messages]
-    assert with_memory(own[:1], "m") == [own[0], {**memory, "role": "developer"}]
+    parts = [{"type": "text", "text": "a"}]
+    told = [*parts, {"type": "text", "text": "m"}]
+    assert with_memory([{**own[0], "content": parts}], "m") == [{**own[0], "content": told}]
+    for nothing in (None, ""):
+        assert with_memory([{**own[0], "content": nothing}], "m") == [{**own[0], "content": "m"}]
+    odd = {"role": "developer", "content": 7}
+    assert with_memory([odd, *messages], "m") == [odd, {**memory, "role": "developer"}, *messages]
 
 
 def test_parts_with_pictures_are_passed_on_and_their_words_are_kept(bot: OpenAI, upstream: Upstream) -> None:
