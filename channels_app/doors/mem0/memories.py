@@ -35,6 +35,7 @@ from channels_app.doors.mem0.calls import (
     plain_ids,
 )
 from channels_app.doors.mem0.filters import filtered, ids_filter, live_entries, span
+from channels_app.doors.mem0.overlap import known_count
 from channels_app.turns import TurnResult, save, take_turn
 from memories import entries
 from memories.api import fields
@@ -149,15 +150,12 @@ class Adding(Mem0Call):
         A single turn is always new: people do say the same twice. Raises ValidationError.
         """
         messages = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
-        repeat_count = 0
         if len(messages) > 2 and (session := visible_session(self.caller, resolve_address(self.caller, address))):
             rows = session.messages().filter(kind__in=(EventKind.USER, EventKind.ASSISTANT)).order_by("-position")
-            stored_pairs = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
-            pairs = [(message["role"], message["content"]) for message in messages if not is_blank(message["content"])]
-            overlaps = (count for count in range(min(len(stored_pairs), len(pairs) - 1), 0, -1))
-            repeat_count = next((count for count in overlaps if stored_pairs[-count:] == pairs[:count]), 0)
-        if repeat_count:
-            messages = [message for message in messages if not is_blank(message["content"])][repeat_count:]
+            stored = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
+            with_words = [message for message in messages if not is_blank(message["content"])]
+            if repeat_count := known_count(with_words, stored):
+                messages = with_words[repeat_count:]
         return _few(messages)
 
     def _as_they_are(

@@ -160,6 +160,45 @@ def test_a_conversation_that_is_sent_whole_with_each_message_is_stored_once(wire
     assert stored == [(message["role"], message["content"]) for message in context[1:-1]]
 
 
+KEY = "-----BEGIN PRIVATE KEY-----\nMIIE{n}\n-----END PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("is_question_first", [True, False], ids=["question first", "with its answer"])
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("I saw bird {n}", ["One moment.", "", "Bird {n},\n\nnoted."]),
+        ("My password is Tr0ub4dor&3x{n}", ["I keep Tr0ub4dor&3x{n}.", "Anything else?"]),
+        ("Tr0ub4dor&3x{n}", ["Your password is Tr0ub4dor&3x{n}, then."]),
+        ("The {n}th key, please", [f"This:\n{KEY}\nRight?", "Tell me."]),
+    ],
+    ids=["two answers", "a secret", "a secret the answer tells", "a secret of many lines"],
+)
+def test_a_conversation_that_is_stored_in_another_form_than_it_is_sent_is_stored_once(
+    wire: Wire, question: str, answers: list[str], is_question_first: bool
+) -> None:
+    context: list[dict[str, str]] = []
+    for n in range(4):
+        context.append({"role": "user", "content": question.format(n=n)})
+        said = [{"role": "assistant", "content": text.format(n=n)} for text in answers]
+        context += [] if is_question_first else said
+        assert wire("POST", "v3/memories/add/", {"messages": context, "user_id": "alice"}).status_code == 200
+        context += said if is_question_first else []
+    kinds = list(SessionEvent.objects.order_by("position").values_list("kind", flat=True))
+    assert kinds == (["user", "assistant"] * 4)[: 7 if is_question_first else 8]
+
+
+def test_a_conversation_of_many_messages_with_a_secret_is_still_taken(wire: Wire) -> None:
+    context = [{"role": "user", "content": "my password is Tr0ub4dor&3x"}]
+    for n in range(83):
+        context += [{"role": "assistant", "content": text} for text in (f"Bird {n}, noted.", "Next?")]
+        context.append({"role": "user", "content": f"I saw bird {n + 1}"})
+    for count in (199, 250):
+        answer = wire("POST", "v3/memories/add/", {"messages": context[:count], "user_id": "alice"})
+        assert answer.status_code == 200, answer.json()
+    assert SessionEvent.objects.filter(kind="user").count() == 84
+
+
 def test_what_somebody_says_twice_is_no_conversation_that_was_sent_again(wire: Wire) -> None:
     messages = [{"role": "user", "content": "good night"}, {"role": "assistant", "content": "Good night!"}]
     for _night in range(2):
