@@ -139,6 +139,10 @@ class SessionBusy(PlatformError, code="session_busy", retry_after=1):
     """Others are writing to this session; try again shortly."""
 
 
+class ConversationEnded(PlatformError, code="conversation_ended"):
+    """This conversation has ended: what is told of it goes into no other one."""
+
+
 class HistoryDiffers(PlatformError, field="history", code="history_differs"):
     """The history differs from what was said."""
 

@@ -365,8 +365,9 @@ def is_flush_due(session: Session, max_tokens: int | None = None) -> bool:
 
 
 def flush_directive(session: Session, language: str) -> BotDirective:
-    """The request to flush a conversation, in the language of its workspace."""
-    return BotDirective("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
+    """The request to flush a conversation, which it names, in the language of its workspace."""
+    instruction = in_language(FLUSH_INSTRUCTION, language)
+    return BotDirective("flush_required", instruction.format(id=session.uid, conversation=session.conversation))
 
 
 def queue_compaction_task(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:

@@ -23,7 +23,7 @@ from memories.conf import conf
 from memories.consolidation import statements
 from memories.consolidation.statements import Refused
 from memories.entries.draft import Draft, QuotedWords
-from memories.exceptions import InvalidDraft, PlatformError
+from memories.exceptions import ConversationEnded, InvalidDraft, PlatformError
 from memories.models import Scope
 from memories.models.change import acting
 from sessions_app import conversations, summaries
@@ -184,18 +184,23 @@ def flush_by_bot(
     goes_on_with: str = "",
     no_reply: bool = False,
     may_reach: Callable[[str], bool],
+    conversation: int | None = None,
     now: datetime,
     actor: str,
 ) -> tuple[Flush, CandidateResults]:
     """Store a bot's report on the open conversation; one that is sent twice is stored once.
 
-    Raises InvalidDraft, ScopeFrozen, SessionBusy.
+    A report on the conversation before, which says so or comes while nothing is said in this one, is none of it.
+    Raises InvalidDraft, ScopeFrozen, SessionBusy, ConversationEnded.
     """
     with acting(actor):
         conversations.lock_session(session)
+        spoken = list(session.spoken())
+        if conversation not in (None, session.conversation) or not spoken:
+            raise ConversationEnded
         # The candidates of a bot, checked against the open conversation as far as it may be used
         events = (
-            retention.redact((event.handed_out() for event in session.spoken()), retention.redacted_events(session))
+            retention.redact((event.handed_out() for event in spoken), retention.redacted_events(session))
             if candidates
             else []
         )
@@ -206,7 +211,7 @@ def flush_by_bot(
                 statement.judge(Reading.UNSURE)
         results = store_candidates(session, checked, may_reach=may_reach, now=now, actor=actor)
         flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
-        read = {session.origin_of(event): event.at for event in session.spoken()}
+        read = {session.origin_of(event): event.at for event in spoken}
         entries.mark_read(session.workspace_id, read, now=now)  # the bot's model has
     return flush, results
 
@@ -234,11 +239,15 @@ def flush_by_platform(
         return _record(session, counts, now=now, actor=actor, up_to=None if is_last else up_to)
 
 
-def flush_or_queue(session: Session, *, now: datetime, actor: str) -> tuple[Flush | None, bool]:
+def flush_or_queue(
+    session: Session, *, conversation: int | None = None, now: datetime, actor: str
+) -> tuple[Flush | None, bool]:
     """Without a model flush a part at once and queue the rest; with one, queue all of it.
 
-    The flush, if there was one, and whether something is queued.
+    The flush, if there was one, and whether something is queued. Raises ConversationEnded where another is meant.
     """
+    if conversation not in (None, session.conversation):
+        raise ConversationEnded
     flush = None if llm.is_available() else flush_by_platform(session, now=now, actor=actor)
     with acting(actor):
         return flush, queue_flush(session, actor=actor)

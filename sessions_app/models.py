@@ -54,7 +54,7 @@ RESET_REPLY = {
 FLUSH_INSTRUCTION = {
     "en": (
         "This conversation will soon be shortened. Before you answer further, take out of it what must not be lost, and"
-        " report it with POST /api/v1/sessions/{id}/flush as JSON:"
+        " report it with POST /api/v1/sessions/{id}/flush?conversation={conversation} as JSON:"
         ' {{"version": 1, "continue": "what the conversation needs to go on: the goal, decisions, open questions, in'
         ' two or three paragraphs", "candidates": [{{"content": "one fact that was stated, in one sentence",'
         ' "category": "identity|config|decision|solution|event", "rests_on": [positions of its messages]}}]}}.'
@@ -63,7 +63,7 @@ FLUSH_INSTRUCTION = {
     ),
     "zh-hans": (
         "本次对话即将被压缩。请在继续回答之前，把不能丢失的内容提取出来，"
-        "以 JSON 通过 POST /api/v1/sessions/{id}/flush 上报："
+        "以 JSON 通过 POST /api/v1/sessions/{id}/flush?conversation={conversation} 上报："
         '{{"version": 1, "continue": "继续对话所需的内容：目标、已做的决定、未决问题，两三段", "candidates":'
         ' [{{"content": "一句话陈述一个说过的事实", "category": "identity|config|decision|solution|event",'
         ' "rests_on": [所依据消息的 position]}}]}}。'

@@ -37,7 +37,7 @@ STATUSES: dict[type[PlatformError], int] = {
         status.HTTP_409_CONFLICT: (
             *(own.ScopeFrozen, own.BatchSettled, own.NothingToUndo, own.BatchBusy, own.SessionBusy, HistoryDiffers),
             *(own.ModelOff, own.FileUnreadable, own.FileBusy, own.LineChanged, own.ContentErased),
-            *(own.WebhookOff, own.TooManyWebhooks, own.HistoryArchived),
+            *(own.WebhookOff, own.TooManyWebhooks, own.HistoryArchived, own.ConversationEnded),
         ),
         status.HTTP_412_PRECONDITION_FAILED: (own.VersionConflict,),
         status.HTTP_502_BAD_GATEWAY: (own.AnswerInvalid,),

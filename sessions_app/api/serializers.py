@@ -110,6 +110,14 @@ class NewCandidate(NewAttributes):
     slots = fields.FreeSlots(default=dict)
 
 
+class FlushQuery(SessionPlace):
+    """Which conversation of the session a report is about."""
+
+    conversation = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="Absent: the open one."
+    )
+
+
 class NewFlush(fields.StrictSerializer):
     """What a bot took out of a conversation; with neither, the platform does it itself."""
 

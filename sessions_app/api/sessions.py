@@ -22,7 +22,14 @@ from sessions_app import compaction, conversations
 from sessions_app import flush as flushing
 from sessions_app.api import answers
 from sessions_app.api.answers import candidate_answer, session_answer
-from sessions_app.api.serializers import NewFlush, SessionEventQuery, SessionHistoryQuery, SessionPlace, SessionQuery
+from sessions_app.api.serializers import (
+    FlushQuery,
+    NewFlush,
+    SessionEventQuery,
+    SessionHistoryQuery,
+    SessionPlace,
+    SessionQuery,
+)
 from sessions_app.conversation_model import FlushCandidate
 from sessions_app.history.replay import replay_history
 from sessions_app.models import SENDER_NAME, EventKind, Flush, Session, SessionEvent, reset_reply
@@ -177,11 +184,11 @@ class FlushView(SessionCall):
         "flush_session",
         Permission.WRITE,
         {200: answers.FlushAnswer, 202: answers.FlushAnswer},
-        query=SessionPlace,
+        query=FlushQuery,
         body=NewFlush,
     )
     def post(self, key: str) -> Response:
-        session, data = self.session(key), self.body
+        session, data, conversation = self.session(key), self.body, self.query.get("conversation")
         flush: Flush | None
         if data["reply"] or data["continue"] or data["candidates"]:
             flush, results = flushing.flush_by_bot(
@@ -193,13 +200,16 @@ class FlushView(SessionCall):
                 goes_on_with=data["continue"] or "",
                 no_reply=bool(data["reply"]),
                 may_reach=self.caller.may_reach,
+                conversation=conversation,
                 now=self.now,
                 actor=self.caller.actor,
             )
             queued = False
             candidates = list(map(candidate_answer, results.written, results.reasons))
         else:
-            flush, queued = flushing.flush_or_queue(session, now=self.now, actor=self.caller.actor)
+            flush, queued = flushing.flush_or_queue(
+                session, conversation=conversation, now=self.now, actor=self.caller.actor
+            )
             candidates = []
         answer = answers.FlushAnswer.of(
             session=session_answer(session),

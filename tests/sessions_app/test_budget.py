@@ -64,7 +64,7 @@ def test_the_instruction_tells_how_in_the_workspaces_language(talk: Talk, worksp
     answer = talk.say(LONG * 60)
     (directive,) = answer["directives"]
     assert "NO_REPLY" in directive["instruction"] and "上报" in directive["instruction"]
-    assert f"/sessions/{answer['session']['id']}/flush" in directive["instruction"]
+    assert f"/sessions/{answer['session']['id']}/flush?conversation=1" in directive["instruction"]
 
 
 def test_a_request_and_a_channel_may_have_budgets_of_their_own(talk: Talk, workspace: Workspace) -> None:

@@ -98,6 +98,23 @@ def test_sent_twice_it_is_stored_once(talk: Talk, direct: Session) -> None:
     assert Entry.objects.filter(type="fact").count() == 1
 
 
+def test_a_report_on_a_conversation_that_was_cleared_goes_into_no_other(talk: Talk, direct: Session) -> None:
+    body = flush(**{"continue": "They speak of cats."})
+    talk.do(direct, "reset")
+    assert refusal(talk, f"sessions/{direct.uid}/flush", body) == (409, "conversation_ended")
+    talk.say("the boat leaves at noon")
+    for named in (body, {"version": 1}):
+        assert refusal(talk, f"sessions/{direct.uid}/flush?conversation=1", named) == (409, "conversation_ended")
+    assert not Flush.objects.exists() and not Entry.objects.filter(subtype="session_flush").exists()
+    talk.do(direct, "flush?conversation=2", flush(**{"continue": "The boat leaves at noon."}))
+    assert Flush.objects.get().goes_on_with == "The boat leaves at noon."
+
+
+def refusal(talk: Talk, path: str, body: dict[str, Any]) -> tuple[int, str]:
+    answer = talk.post(path, body)
+    return answer.status_code, answer.json().get("errors", [{"code": ""}])[0]["code"]
+
+
 def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(talk: Talk, group: Session) -> None:
     results = [
         {"content": "Ann brings the cake.", "rests_on": [1, 2]},

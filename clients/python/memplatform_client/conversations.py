@@ -201,6 +201,7 @@ class ConversationCalls:
         key: str,
         *,
         account: str | None = None,
+        conversation: int | None = None,
         platform: str | None = None,
         idempotency_key: str | None = None,
         **body: Unpack[types.NewFlush],
@@ -210,7 +211,7 @@ class ConversationCalls:
             "POST",
             "/api/v1/sessions/{key}/flush",
             places={"key": key},
-            query={"account": account, "platform": platform},
+            query={"account": account, "conversation": conversation, "platform": platform},
             body=body,
             once=idempotency_key or new_key(),
         )

@@ -60,6 +60,10 @@ class SessionBusy(Conflict):
     """Others are writing to this session."""
 
 
+class ConversationEnded(Conflict):
+    """The conversation that was told of has ended."""
+
+
 class HistoryDiffers(Conflict):
     """The history differs from what was said; `attr` names the first message that does."""
 
@@ -129,6 +133,7 @@ KINDS: dict[str | int, type[ApiError]] = {
     **{400: Invalid, 401: NotAuthenticated, 403: NotAllowed, 404: NotFound, 409: Conflict, 412: VersionConflict},
     **{413: TooLarge, 429: Throttled, 500: Unavailable, 502: Unavailable, 503: Unavailable, 504: Unavailable},
     "session_busy": SessionBusy,
+    "conversation_ended": ConversationEnded,
     "history_differs": HistoryDiffers,
     "scope_frozen": ScopeFrozen,
     "batch_settled": BatchSettled,

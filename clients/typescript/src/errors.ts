@@ -56,6 +56,9 @@ export class Conflict extends ApiError {}
 /** Others are writing to this session. */
 export class SessionBusy extends Conflict {}
 
+/** The conversation that was told of has ended. */
+export class ConversationEnded extends Conflict {}
+
 /** The history differs from what was said; `attr` names the first message that does. */
 export class HistoryDiffers extends Conflict {}
 
@@ -119,6 +122,7 @@ export const KINDS: Readonly<Record<string | number, typeof ApiError>> = {
   503: Unavailable,
   504: Unavailable,
   session_busy: SessionBusy,
+  conversation_ended: ConversationEnded,
   history_differs: HistoryDiffers,
   scope_frozen: ScopeFrozen,
   batch_settled: BatchSettled,

@@ -2336,6 +2336,8 @@ export interface AppendSessionEventsQuery {
 
 export interface FlushSessionQuery {
   account?: string;
+  /** Absent: the open one. */
+  conversation?: number;
   platform?: string;
 }
 
