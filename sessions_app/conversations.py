@@ -392,7 +392,8 @@ def queue_next_part(session: Session, max_tokens: int, *, now: datetime, up_to: 
 STALE, RESET, MOVED, CLOSED = "stale", "reset", "moved", "closed"
 #: The actor in the history where no one asked for it.
 ACTOR = "platform:sessions"
-_BEGINNING = {
+#: How a conversation begins.
+BEGINNING = {
     "metadata": {},
     "tokens": 0,
     "next_position": 1,
@@ -419,7 +420,7 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
     with acting(ACTOR) if why == STALE else transaction.atomic():
         claimed = Session.objects.filter(
             pk=session.pk, conversation=ended, last_at=session.last_at, next_position__gt=1
-        ).update(conversation=ended + 1, **_BEGINNING)
+        ).update(conversation=ended + 1, **BEGINNING)
         if not claimed:
             session.refresh_from_db()
             return False

@@ -4,17 +4,18 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from channels_app.models import Channel, Consent, Identity, Person
@@ -61,6 +62,9 @@ _OWNERS = {
     **dict.fromkeys(("message", "flush"), "session_id"),
     "link": "from_entry__scope_id",
 }
+#: Kinds of which an export holds what was there when it began, however late it is resumed; and whose owners do as well.
+_BOUNDED = ("scope", "session", "message", "flush")
+_OWNING = {"scope_id": "scope", "session_id": "session", "from_entry__scope_id": "scope"}
 
 
 @dataclass(frozen=True)
@@ -72,9 +76,21 @@ class Section:
     tell: Callable[[Sequence[Any]], Iterable[Record]] | None = None
     owner: str = "workspace_id"  # an import brings in together what belongs together
 
-    def pages(self, after: Sequence[int], size: int) -> Iterator[list[Any]]:
-        """The rows after one that is named by its owner and its number, read as one stream."""
+    def last(self) -> int:
+        """The number of the last row of this kind there is now."""
+        return self.rows.model._base_manager.aggregate(last=Max("pk"))["last"] or 0
+
+    def pages(
+        self, after: Sequence[int], size: int, ends: Mapping[str, int] = MappingProxyType({})
+    ) -> Iterator[list[Any]]:
+        """The rows after one that is named by its owner and its number, read as one stream.
+
+        None of them, and none of their owners, lies beyond the end of its kind.
+        """
         rows = self.rows.annotate(owner_number=F(self.owner)).order_by("owner_number", "pk")
+        for column, kind in (("pk", self.kind), ("owner_number", _OWNING.get(self.owner, ""))):
+            if kind in ends:
+                rows = rows.filter(**{f"{column}__lte": ends[kind]})
         if after:
             rows = rows.filter(Q(owner_number__gt=after[0]) | Q(owner_number=after[0], pk__gt=after[1]))
         stream = rows.iterator(chunk_size=size)
@@ -267,6 +283,7 @@ class Position:
     kind: str = ""
     after: list[int] = field(default_factory=list)  # its owner and its number
     counts: dict[str, int] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)  # by kind: the last row there was when it began
 
 
 @dataclass
@@ -291,6 +308,7 @@ def export(
 ) -> ExportReport:
     """Export a workspace, or one scope of it, into a folder; the records are of one moment unless it was resumed.
 
+    Then too scopes and conversations are those there were when it began: none is torn.
     Raises ExportRefused or OSError.
     """
     head = head_of(workspace, scope, history=history)
@@ -300,10 +318,12 @@ def export(
         file.truncate(position.size)
         if not resumed:
             _write(file, [head | {"at": now.isoformat()}])
+            position.ends = {section.kind: section.last() for section in all_sections if section.kind in _BOUNDED}
         total = sum(section.rows.count() for section in all_sections) if report else 0
         kinds = [section.kind for section in all_sections]
         for section in all_sections[kinds.index(position.kind) if position.kind else 0 :]:
-            for rows in section.pages(position.after if position.kind == section.kind else [], PAGE):
+            after = position.after if position.kind == section.kind else []
+            for rows in section.pages(after, PAGE, position.ends):
                 page, last = list(section.records(rows)), [rows[-1].owner_number, rows[-1].pk]
                 _write(file, page)
                 position.counts[section.kind] = position.counts.get(section.kind, 0) + len(page)

@@ -42,7 +42,7 @@ from memplatform.transfer.records import (
 from memplatform.transfer.records import check_file as check
 from memplatform.transfer.records import records_in as lines
 from memplatform.transfer.run import Ids, Import, ImportedFiles, SessionHere, TransferReport
-from sessions_app.conversations import acquire_lock
+from sessions_app.conversations import BEGINNING, acquire_lock
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows as search_rows
 
@@ -239,6 +239,21 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
         if session.beside is not None and session.parts_at is not None:
             own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
             Session.objects.filter(pk=session.beside.pk).update(tokens=min(own, session.columns["tokens"]))
+    _go_on_after(rows)
+
+
+def _go_on_after(rows: Sequence[_Message]) -> None:
+    """Have sessions go on after messages that lie beyond what the export tells of them; it may be of two moments."""
+    beyond: dict[int, tuple[int, int]] = {}
+    for _n, session, columns in rows:
+        place = columns["conversation"], columns["position"]
+        if place >= (session.columns["conversation"], session.columns["next_position"]):
+            pk = session.at(*place).pk
+            beyond[pk] = max(beyond.get(pk, place), place)
+    for pk, (conversation, position) in beyond.items():
+        here = Session.objects.filter(pk=pk)
+        here.filter(conversation__lt=conversation).update(conversation=conversation, **BEGINNING)
+        here.filter(conversation=conversation, next_position__lte=position).update(next_position=position + 1)
 
 
 def _compare(run: Import, rows: Sequence[_Message]) -> None:

@@ -22,10 +22,12 @@ from memories.notes.index import sync_scope
 from memories.notes.save import save_note
 from memplatform.transfer import export as exporting
 from memplatform.transfer import importing, records
+from sessions_app.models import SessionEvent
 from tests.conftest import NOW, Api, make_key, make_scope
 from tests.memplatform.transfer import platforms
 
 pytestmark = pytest.mark.django_db
+ADDRESS = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
 
 
 def remember(scope: Scope, content: str, **fields: Any) -> Entry:
@@ -255,25 +257,70 @@ def test_killed_at_any_page_an_export_and_an_import_go_on(
 
 
 @pytest.mark.thorough
+def test_resumed_while_bots_go_on_an_export_holds_the_conversations_as_it_began(
+    scope: Scope, stranger: Workspace, tmp_path: Path, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = {"address": ADDRESS, "user": "I moved to Hangzhou", "assistant": "Noted."}
+    api.post("turns", turn)
+    api.post("turns", {**turn, "user": "And now to Suzhou"})
+    write, arguments = exporting._write, ["export", tmp_path / "out", "--workspace", scope.workspace.name]
+    position = tmp_path / "out" / "memory.jsonl.position"
+    monkeypatch.setattr(exporting, "PAGE", 1)
+    while not position.exists() or json.loads(position.read_text())["kind"] != "message":
+        monkeypatch.setattr(exporting, "_write", dying(2 if not position.exists() else 1))
+        with pytest.raises(Killed):
+            command_answer(*arguments, *(["--resume"] if position.exists() else []))
+        monkeypatch.setattr(exporting, "_write", write)
+    for address in (ADDRESS, {**ADDRESS, "peer": "u43", "chat": "c8"}):
+        assert api.post("turns", {**turn, "address": address, "user": "Later on"}).status_code == 201
+    remember(scope, "The staging port is 9090")
+    command_answer(*arguments, "--resume")
+    done = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
+    assert (done["left_out"], done["created"]["session"], done["created"]["message"]) == ([], 1, 4)
+    assert "The staging port is 9090" in live(stranger)
+    assert Api(make_key(stranger)).post("turns", {**turn, "user": "Back here"}).status_code == 201
+
+
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_session_goes_on_after_its_last_message_whatever_the_export_tells_of_it(
+    is_reset: bool, scope: Scope, stranger: Workspace, tmp_path: Path, api: Api
+) -> None:
+    turn = {"address": ADDRESS, "user": "I moved to Hangzhou", "assistant": "Noted."}
+    session = api.post("turns", turn).json()["session"]
+    if is_reset:
+        api.post(f"sessions/{session['id']}/reset")
+        api.post("turns", turn)
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    file = tmp_path / "out" / "memory.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    (told,) = [row for row in rows if row["record"] == "session"]
+    told |= {"conversation": 1, "next_position": 2}
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command_answer("import", file, "--workspace", stranger.name)
+    answer = Api(make_key(stranger)).post("turns", {**turn, "user": "And now to Suzhou"})
+    assert (answer.status_code, answer.json()["session"]["conversation"]) == (201, 2 if is_reset else 1)
+    assert SessionEvent.objects.filter(workspace=stranger).count() == (6 if is_reset else 4)
+
+
+@pytest.mark.thorough
 def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alone(
     scope: Scope, stranger: Workspace, tmp_path: Path, api: Api
 ) -> None:
-    address = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
-    turn = {"address": address, "user": "I moved to Hangzhou", "assistant": "Noted."}
+    turn = {"address": ADDRESS, "user": "I moved to Hangzhou", "assistant": "Noted."}
     session = api.post("turns", turn).json()["session"]
     command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
     other = Api(make_key(stranger))
     assert command_answer("import", tmp_path / "out", "--workspace", stranger.name)["created"]["message"] == 2
     went_on = other.post("turns", {**turn, "user": "And now to Suzhou"}).json()["session"]
     assert (went_on["key"], went_on["conversation"]) == (session["key"], 1) and went_on["id"] != session["id"]
-    history = other.post("context", {"address": address, "message": "where do I live?"}).json()["history"]
+    history = other.post("context", {"address": ADDRESS, "message": "where do I live?"}).json()["history"]
     assert [row["content"] for row in history] == ["I moved to Hangzhou", "Noted.", "And now to Suzhou", "Noted."]
     third = Workspace.objects.create(name="Dora's")
     busy = Api(make_key(third))
     busy.post("turns", {**turn, "user": "I am Dora"})
     done = command_answer("import", tmp_path / "out", "--workspace", third.name)
     assert (done["left_out"], done["created"]["session"], done["created"]["message"]) == ([], 1, 2)
-    history = busy.post("context", {"address": address, "message": "who am I?"}).json()["history"]
+    history = busy.post("context", {"address": ADDRESS, "message": "who am I?"}).json()["history"]
     assert [row["content"] for row in history] == ["I am Dora", "Noted."]
     turns = Entry.objects.filter(workspace=third, content__contains="Hangzhou")
     assert turns.count() == 1  # what was remembered of it came all the same
