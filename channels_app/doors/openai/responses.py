@@ -35,6 +35,11 @@ _lock = Lock()
 _RESPONSE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _STEPS_BACK = 8
 CALL, RESULT = "function_call", "function_call_output"
+#: What is called by a model, and waits for an answer of the bot where it comes with none.
+CALLS = frozenset(
+    {CALL, "custom_tool_call", "computer_call", "shell_call", "local_shell_call", "apply_patch_call"}
+    | {"mcp_approval_request"}
+)
 
 
 def read_input(input_value: Any) -> Asked | None:
@@ -86,7 +91,9 @@ class ModelOutput:
         output = response.get("output")
         if response.get("object") == "response" and isinstance(output, list) and output:
             items = [item for item in output if isinstance(item, dict)]
-            self.calls = [item for item in items if item.get("type") == CALL]
+            answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+            calls = [item for item in items if item.get("type") in CALLS]
+            self.calls = [call for call in calls if call.get("call_id") is None or call["call_id"] not in answered]
             parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
             texts = [part.get("text") for part in parts if isinstance(part, dict)]
             self._text = "".join(text for text in texts if isinstance(text, str))
@@ -105,6 +112,10 @@ class OwnTools:
         self._offered = [{"type": "function", **function} for function in functions]
         self.rounds = 0
 
+    def is_own(self, item: Mapping[str, Any]) -> bool:
+        """Whether an item calls a tool of memory."""
+        return item.get("type") == CALL and item.get("name") in self.names
+
     def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]:
         """What is asked, with the tools of memory beside those of the bot, as long as they may be used."""
         tools = [*self._theirs, *(self._offered if self.rounds < MOST_ROUNDS else [])]
@@ -113,7 +124,7 @@ class OwnTools:
 
     def next_round(self, payload: dict[str, Any], output: ModelOutput, items: list[Any]) -> dict[str, Any] | None:
         """What is asked next, the calls answered; None where a call is for the bot, or there is none."""
-        if not output.calls or any(call.get("name") not in self.names for call in output.calls):
+        if not output.calls or not all(map(self.is_own, output.calls)):
             return None
         calls = [
             {
@@ -241,8 +252,7 @@ def _is_for_bot(data: Any, tools: OwnTools) -> bool:
     item = data.get("item") if isinstance(data, dict) else None
     if not isinstance(item, dict) or data.get("type") != "response.output_item.added":
         return False
-    is_own = item.get("type") == CALL and item.get("name") in tools.names
-    return item.get("type") != "reasoning" and not is_own
+    return item.get("type") != "reasoning" and not tools.is_own(item)
 
 
 def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:

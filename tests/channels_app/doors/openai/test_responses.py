@@ -170,6 +170,37 @@ def test_the_tools_of_memory_are_answered_here_and_the_bot_sees_the_answer_alone
     assert eventually(spoken) == ["Remember that Lena brings the brushes", "Done."]
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("kind", ["custom_tool_call", "computer_call", "shell_call", "mcp_approval_request"])
+def test_an_answer_with_any_call_of_its_bot_is_not_the_last(
+    bot: OpenAI, upstream: Upstream, kind: str, is_stream: bool
+) -> None:
+    call = {"id": "ct_1", "type": kind, "call_id": "call_2", "name": "patch", "input": "x"}
+    upstream.say((streamed if is_stream else response)(message("Let me see."), call), response(message("Done.")))
+    first: Any = bot.responses.create(model="m", input="Mend the shop", stream=is_stream)  # type: ignore[call-overload]
+    assert kind in [item.type for item in (list(first)[-1].response if is_stream else first).output]
+    result: Any = {"type": f"{kind}_output", "call_id": "call_2", "output": "ok"}
+    bot.responses.create(model="m", input=[result], previous_response_id="resp_1")
+    assert spoken() == ["Mend the shop", "Done."]
+
+
+@pytest.mark.parametrize("kind", ["computer_call", "shell_call", "mcp_approval_request"])
+def test_with_a_call_only_the_bot_can_answer_the_model_is_not_asked_again(
+    bot: OpenAI, upstream: Upstream, kind: str
+) -> None:
+    call = {"id": "ct_1", "type": kind, "call_id": "call_2", "name": "patch"}
+    upstream.say(response(call, function("memory_save", content="Lena brings the brushes.", target="daily")))
+    answer = bot.responses.create(model="m", input="Mend the shop", extra_headers=ON)
+    assert answer.output[0].type == kind and len(upstream.asked) == 1 and spoken() == []
+
+
+def test_a_call_the_upstream_has_answered_itself_is_nobodys(bot: OpenAI, upstream: Upstream) -> None:
+    call = {"id": "sh_1", "type": "shell_call", "call_id": "call_2", "status": "completed"}
+    upstream.say(response(call, {**call, "type": "shell_call_output", "output": []}, message("Four files.")))
+    bot.responses.create(model="m", input="How many files are there?")
+    assert spoken() == ["How many files are there?", "Four files."]
+
+
 def test_without_a_speaker_or_with_memory_off_it_is_passed_on_as_it_is(bot: OpenAI, upstream: Upstream) -> None:
     upstream.say(response(message("Hi.")))
     bot.responses.create(model="m", input="hello", extra_headers={"X-Memplatform-Memory": "off"})
