@@ -15,7 +15,7 @@ from sessions_app import conversations, summaries
 from sessions_app.conversation_model import ConversationModel
 from sessions_app.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.history import retention
-from sessions_app.models import EventKind, Flush, Session, SessionEvent
+from sessions_app.models import LEFT_OUT, EventKind, Flush, Session, SessionEvent
 from sessions_app.search import rows
 
 log = structlog.get_logger(__name__)
@@ -186,7 +186,7 @@ def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:
         position=session.next_position,
         kind=EventKind.SUMMARY,
         content=plan.summary,
-        data=data | ({"left_out": sorted(plan.redacted)} if plan.redacted else {}),
+        data=data | ({LEFT_OUT: sorted(plan.redacted)} if plan.redacted else {}),
         tokens=text.count_tokens(plan.summary),
         at=now,
     )

@@ -101,6 +101,8 @@ COUNTERS = (
 )
 #: In the data of a message: where secrets stand in it that were recognised after it was stored.
 HIDDEN_SPANS = "hidden"
+#: In the data of a summary: the ids of the messages it tells nothing of, for they were taken out when it was made.
+LEFT_OUT = "left_out"
 #: In the data of a message: what people called its sender when it came.
 SENDER_NAME = "sender_name"
 #: Tries to embed a message on which the embedder fails although it answers for others.

@@ -48,13 +48,14 @@ from memplatform.transfer.records import (
     HEAD,
     IDENTITY,
     KINDS,
+    LEFT_OUT_AT,
     RECORDS,
     SLOT,
     SUCCESSOR,
     as_json,
     by_position,
 )
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import LEFT_OUT, EventKind, Flush, Session, SessionEvent
 
 Record = dict[str, Any]
 _OWNERS = {
@@ -115,7 +116,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
         yield Section("person", Person.objects.filter(workspace=workspace), _people)
     yield _referring("scope", Scope.objects.filter(Q(pk=scope.pk) if scope else Q(), workspace=workspace))
     yield _referring("session", sessions)
-    yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace))
+    yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace), _messages)
     yield _referring("flush", Flush.objects.filter(of_sessions, workspace=workspace))
     yield _referring("day", DailyEvent.objects.filter(of_scope, workspace=workspace), _days)
     entries = Entry.objects.filter(of_scope, workspace=workspace).exclude(subtype=access.SUBTYPE)
@@ -145,6 +146,21 @@ def plain(kind: str, row: Any) -> Record:
         **{name: as_json(getattr(row, f"{name}_uid")) for name in names},
         **KINDS[kind].written(row),
     }
+
+
+def _messages(page: Sequence[SessionEvent]) -> Iterator[Record]:
+    """The records of messages; those that a summary leaves out are named by position, and what is gone is not."""
+    numbers = {row.pk: row.data[LEFT_OUT] for row in page if row.kind == EventKind.SUMMARY and LEFT_OUT in row.data}
+    left_out = SessionEvent.objects.in_bulk({pk for pks in numbers.values() for pk in pks})
+    for row in page:
+        record = plain("message", row)
+        if row.pk in numbers:
+            events = [left_out[pk] for pk in numbers[row.pk] if pk in left_out]
+            here = (row.session_id, row.conversation)
+            positions = sorted(event.position for event in events if (event.session_id, event.conversation) == here)
+            record["data"] = {name: value for name, value in row.data.items() if name != LEFT_OUT}
+            record["data"][LEFT_OUT_AT] = positions
+        yield record
 
 
 def _days(page: Sequence[DailyEvent | Suppression]) -> Iterator[Record]:

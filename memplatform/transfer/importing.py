@@ -32,6 +32,7 @@ from memplatform.transfer.records import (
     HEAD,
     IDENTITY,
     KINDS,
+    LEFT_OUT_AT,
     Line,
     Place,
     columns_of,
@@ -43,7 +44,7 @@ from memplatform.transfer.records import check_file as check
 from memplatform.transfer.records import records_in as lines
 from memplatform.transfer.run import Ids, Import, ImportedFiles, SessionHere, TransferReport
 from sessions_app.conversations import BEGINNING, acquire_lock
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import LEFT_OUT, EventKind, Flush, Session, SessionEvent
 from sessions_app.search import rows as search_rows
 
 
@@ -227,6 +228,7 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
         for _n, session, columns in new
     )
     search_rows.write(events)
+    _leave_out(run, [(event, session) for event, (_n, session, _columns) in zip(events, new, strict=True)])
     for session in sessions.values():
         # One that was here before goes on where the export ends, once messages came after its last
         here, exported_columns = session.session, session.columns
@@ -240,6 +242,25 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
             own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
             Session.objects.filter(pk=session.beside.pk).update(tokens=min(own, session.columns["tokens"]))
     _go_on_after(rows)
+
+
+def _leave_out(run: Import, events: Sequence[tuple[SessionEvent, SessionHere]]) -> None:
+    """Have summaries leave out the messages here that they left out there; the numbers of another platform go."""
+    places: dict[int, list[Place]] = {}
+    summaries = []
+    for event, session in events:
+        is_summary = event.kind == EventKind.SUMMARY and isinstance(event.data, dict)
+        if is_summary and {LEFT_OUT, LEFT_OUT_AT} & event.data.keys():
+            event.data.pop(LEFT_OUT, None)
+            positions = event.data.pop(LEFT_OUT_AT, None)
+            at = [n for n in positions if type(n) is int] if isinstance(positions, list) else []
+            places[event.pk] = [_place(session, {"conversation": event.conversation, "position": n}) for n in at]
+            summaries.append(event)
+    pks = numbers(run.workspace.pk, [place for some in places.values() for place in some])
+    for summary in summaries:
+        if left_out := sorted(pks[place] for place in places[summary.pk] if place in pks):
+            summary.data[LEFT_OUT] = left_out
+    SessionEvent.objects.bulk_update(summaries, ["data"])
 
 
 def _go_on_after(rows: Sequence[_Message]) -> None:

@@ -77,6 +77,8 @@ def numbers(workspace: int, places: Iterable[Place]) -> dict[Place, int]:
         return {(session, conversation, position): pk for session, conversation, position, pk in cursor.fetchall()}
 
 
+#: In the data of an exported summary: the messages it tells nothing of, by position.
+LEFT_OUT_AT = "left_out_at"
 FORMAT = 1
 HEAD, END = "export", "end"
 RECORDS = "memory.jsonl"

@@ -26,7 +26,7 @@ from memories.models.state import State, mark_of
 from memories.recall.people import name_in
 from memories.tenancy.resolver import key_of_speaker
 from sessions_app.history import retention
-from sessions_app.models import EventKind, Flush, Session, SessionEvent, event_ids
+from sessions_app.models import LEFT_OUT, EventKind, Flush, Session, SessionEvent, event_ids
 
 #: Memories shown beneath one message.
 SHOWN = 12
@@ -406,7 +406,7 @@ def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict
         markers[flush.up_to].append(Marker(flush=flush, outcome=outcome, who=actor_label(flush.actor)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
-        is_redacted = retention.reveals(redacted, up_to, summary.data.get("left_out", ()))
+        is_redacted = retention.reveals(redacted, up_to, summary.data.get(LEFT_OUT, ()))
         markers[up_to].append(Marker(summary=summary.handed_out(), is_redacted=is_redacted))
     return markers
 

@@ -17,7 +17,7 @@ from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.people import name_in
-from sessions_app.models import HIDDEN_SPANS, EventKind, Session, SessionEvent, conversation_path, event_ids
+from sessions_app.models import HIDDEN_SPANS, LEFT_OUT, EventKind, Session, SessionEvent, conversation_path, event_ids
 
 #: Turns whose term is not that of their messages: pinned, restored, repeated, or with a term of their own.
 _LIVES = f"""({LIVE_SQL} AND CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s
@@ -210,7 +210,7 @@ def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[Sessi
     newest_first = session.messages().filter(kind=EventKind.SUMMARY).order_by("-position")
     for summary in newest_first if redacted else newest_first[:1]:
         up_to = int(summary.data.get("covers_to", summary.position))
-        if not reveals(redacted, up_to, summary.data.get("left_out", ())):
+        if not reveals(redacted, up_to, summary.data.get(LEFT_OUT, ())):
             return summary, up_to
     return None, 0
 

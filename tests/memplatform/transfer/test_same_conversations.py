@@ -1,5 +1,6 @@
 """What two platforms have in common is there once after an import of one into the other (F8)."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from memories.models.batch import Batch
 from sessions_app.models import Session, SessionEvent, event_ids
 from tests.conftest import Api, make_key
 from tests.memplatform.transfer.test_import_of_an_export import command_answer, live
+from tests.sessions_app.stretches import compact, summary_of
 
 pytestmark = pytest.mark.django_db
 
@@ -165,3 +167,52 @@ def test_after_an_undo_another_export_brings_what_both_hold(
     assert live(third) == []
     move(stranger, third, tmp_path / "two")
     assert (live(third), messages_by_session(third)) == (turns_of(COMMON), [COMMON])
+
+
+@pytest.fixture
+def summarised(bot: Api, workspace: Workspace) -> Session:
+    """A conversation with a summary that leaves out its first turn, which was taken out."""
+    for sentence in [*COMMON, *LATER]:
+        assert bot.post("turns", {"address": ADDRESS, "user": sentence, "assistant": "Noted."}).status_code == 201
+    take_out(bot, workspace, COMMON[0])
+    session = Session.objects.get(workspace=workspace)
+    assert compact(session)
+    return session
+
+
+def take_out(bot: Api, workspace: Workspace, sentence: str) -> None:
+    entry = Entry.objects.get(workspace=workspace, type="chat_turn", content__contains=sentence)
+    assert bot.request("DELETE", f"entries/{entry.uid}").status_code == 200
+
+
+def history(bot: Api, session: Session) -> list[tuple[str, str]]:
+    messages = bot.get(f"sessions/{session.uid}/history").json()["messages"]
+    return [(message["role"], message["content"]) for message in messages]
+
+
+def test_a_summary_leaves_out_the_same_messages_elsewhere_and_no_others(
+    summarised: Session, bot: Api, other_bot: Api, workspace: Workspace, stranger: Workspace, tmp_path: Path
+) -> None:
+    move(workspace, stranger, tmp_path / "out")
+    session = Session.objects.get(workspace=stranger)
+    left_out = session.events.filter(pk__in=summary_of(session).data["left_out"]).order_by("position")
+    assert [event.content for event in left_out] == [COMMON[0], "Noted."]
+    assert history(other_bot, session) == history(bot, summarised)
+    assert history(other_bot, session)[0][0] == "summary"
+    take_out(other_bot, stranger, COMMON[1])
+    assert history(other_bot, session)[0] == ("user", COMMON[2])
+
+
+def test_what_a_summary_of_an_older_export_leaves_out_means_no_message_here(
+    summarised: Session, other_bot: Api, workspace: Workspace, stranger: Workspace, tmp_path: Path
+) -> None:
+    command_answer("export", tmp_path / "out", "--workspace", workspace.name)
+    file = tmp_path / "out" / "memory.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    (row,) = [row for row in rows if row.get("kind") == "summary"]
+    row["data"] = summary_of(summarised).data
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command_answer("import", file, "--workspace", stranger.name)
+    session = Session.objects.get(workspace=stranger)
+    assert summary_of(session).data["covers_to"] > 0 and "left_out" not in summary_of(session).data
+    assert history(other_bot, session)[0] == ("user", COMMON[1])
