@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memories import entries
 from memories.admin.masking import MASK, Masking
-from memories.audit.models import AuditRecord
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.entries import Edit
 from memories.language.confidential import secret_words
 from memories.models import Entry, Evidence
@@ -120,7 +120,9 @@ def test_what_a_choice_offers_while_one_types_is_masked_in_every_script(words: s
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_the_audit_log_as_a_file_tells_no_credential(kind: str, credential: Entry, mine: House) -> None:
     details = {"text": f"renamed to {WORD}"}
-    AuditRecord.note("setting", actor="user:a", at=NOW, workspace_id=mine.workspace.pk, about="1", details=details)
+    AuditRecord.note(
+        AuditEvent.SETTING, actor="user:a", at=NOW, workspace_id=mine.workspace.pk, about="1", details=details
+    )
     answer = person("A", mine.workspace).get(reverse("admin:memories_auditrecord_export", args=[kind]))
     assert WORD.encode() not in answer.content and f"renamed to {MASK}" in answer.content.decode()
 
