@@ -26,6 +26,7 @@ from channels_app.doors.tools.registry import Form
 from memories.api.access import caller_of
 from memories.api.calls import Method
 from memories.choices import Permission
+from sessions_app.models import in_language
 
 log = structlog.get_logger(__name__)
 PATH = "responses"
@@ -40,6 +41,12 @@ CALLS = frozenset(
     {CALL, "custom_tool_call", "computer_call", "shell_call", "local_shell_call", "apply_patch_call"}
     | {"mcp_approval_request"}
 )
+#: Of these, what may be answered in words; and what is, beside a call of memory.
+AGAIN = (CALL, "custom_tool_call")
+CALL_AGAIN = {
+    "en": "Not carried out, as a tool of memory was called with it. If it is still needed, call it again by itself.",
+    "zh-hans": "没有执行，因为同时调用了记忆的工具。如果仍然需要，请单独再调用一次。",
+}
 
 
 def read_input(input_value: Any) -> Asked | None:
@@ -103,7 +110,7 @@ class OwnTools:
     """The tools of memory as this form has them; one whose name the bot uses itself is left to it."""
 
     def __init__(self, memory: Memory, theirs: Any, language: str) -> None:
-        self._memory = memory
+        self._memory, self._language = memory, language
         self._theirs = theirs if isinstance(theirs, list) else []
         their_names = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
         own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in their_names]
@@ -123,8 +130,14 @@ class OwnTools:
         return {**rest, "tools": tools} if tools else {n: v for n, v in rest.items() if n != "tool_choice"}
 
     def next_round(self, payload: dict[str, Any], output: ModelOutput, items: list[Any]) -> dict[str, Any] | None:
-        """What is asked next, the calls answered; None where a call is for the bot, or there is none."""
-        if not output.calls or not all(map(self.is_own, output.calls)):
+        """What is asked next, the calls answered; None where none is of memory, or only the bot can answer one.
+
+        A function of the bot that is called beside is to be called again: the upstream takes no call without its
+        output, and the bot would have to answer what it does not know.
+        """
+        own = [call for call in output.calls if self.is_own(call)]
+        theirs = [call for call in output.calls if not self.is_own(call)]
+        if not own or any(call.get("type") not in AGAIN for call in theirs):
             return None
         calls = [
             {
@@ -132,11 +145,15 @@ class OwnTools:
                 "type": "function",
                 "function": {"name": call.get("name"), "arguments": call.get("arguments") or "{}"},
             }
-            for call in output.calls
+            for call in own
         ]
         answers = self._memory.carry_out(calls)
         results = [
             {"type": RESULT, "call_id": answer["tool_call_id"], "output": answer["content"]} for answer in answers
+        ]
+        again = in_language(CALL_AGAIN, self._language)
+        results += [
+            {"type": f"{call['type']}_output", "call_id": str(call.get("call_id")), "output": again} for call in theirs
         ]
         self.rounds += 1
         input_value = payload.get("input")
@@ -211,16 +228,21 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
                 return self._passed(content)
 
     def _with_tools(self, tools: OwnTools) -> Iterator[bytes]:
-        """Events wait until it is clear whether the model speaks or calls a tool of memory first."""
+        """Events wait until it is clear what the model does first; where it calls a function, for all of them.
+
+        So the bot sees no call that is to be made again.
+        """
         while True:
             held_events: list[bytes] = []
-            speaks, last = False, None
+            speaks, has_call, last = False, False, None
             for event in self._events():
                 data = data_of(event)
                 if isinstance(data, dict) and isinstance(data.get("response"), dict):
                     last = data["response"]
                 held_events.append(event)
-                speaks = speaks or _is_for_bot(data, tools)
+                kind = _kind_of_added(data)
+                has_call = has_call or kind in AGAIN
+                speaks = speaks or not (has_call or kind in ("", "reasoning"))
                 if speaks:
                     yield from held_events
                     held_events = []
@@ -247,12 +269,10 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
         return True
 
 
-def _is_for_bot(data: Any, tools: OwnTools) -> bool:
-    """Whether an event begins what the bot is to see: words, or a call of its own tools."""
-    item = data.get("item") if isinstance(data, dict) else None
-    if not isinstance(item, dict) or data.get("type") != "response.output_item.added":
-        return False
-    return item.get("type") != "reasoning" and not tools.is_own(item)
+def _kind_of_added(data: Any) -> str:
+    """The kind of item that an event begins; empty where it begins none."""
+    item = data.get("item") if isinstance(data, dict) and data.get("type") == "response.output_item.added" else None
+    return str(item.get("type")) if isinstance(item, dict) else ""
 
 
 def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -201,6 +201,27 @@ def test_a_call_the_upstream_has_answered_itself_is_nobodys(bot: OpenAI, upstrea
     assert spoken() == ["How many files are there?", "Four files."]
 
 
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_a_call_beside_one_of_memory_is_asked_for_again_and_memorys_is_carried_out(
+    bot: OpenAI, upstream: Upstream, kind: str, is_stream: bool
+) -> None:
+    save = function("memory_save", content="Lena brings the brushes.", target="daily")
+    deploy = {**function("deploy", to="prod"), "type": kind, "id": "fc_2", "call_id": "call_2", "input": "prod"}
+    say = streamed if is_stream else response
+    upstream.say(say(deploy, save), say(deploy, name="resp_2"))
+    answer: Any = bot.responses.create(
+        model="m", input="Remember that Lena brings the brushes, and deploy", tools=[DEPLOY], stream=is_stream,
+        extra_headers=ON,
+    )  # fmt: skip
+    (item,) = list(answer)[-1].response.output if is_stream else answer.output
+    assert (item.type, item.name) == (kind, "deploy")
+    assert Entry.objects.filter(type="note", content="Lena brings the brushes.").count() == 1
+    results = {item["call_id"]: item for item in upstream.asked[1]["input"] if item.get("output")}
+    assert "Saved" in results["call_1"]["output"] and "again" in results["call_2"]["output"]
+    assert results["call_2"]["type"] == f"{kind}_output" and spoken() == []
+
+
 def test_without_a_speaker_or_with_memory_off_it_is_passed_on_as_it_is(bot: OpenAI, upstream: Upstream) -> None:
     upstream.say(response(message("Hi.")))
     bot.responses.create(model="m", input="hello", extra_headers={"X-Memplatform-Memory": "off"})
