@@ -127,7 +127,6 @@ def test_the_sentences_are_there_in_both_languages() -> None:
     [
         ("/memory", ("memory", "")),
         ("/记忆 猫", ("memory", "猫")),
-        ("/forget@mem_bot 1", ("forget", "1")),
         ("/改正 1 我住在杭州", ("correct", "1 我住在杭州")),
         ("/memoryless", None),
         ("What is /memory?", None),
@@ -137,6 +136,12 @@ def test_a_command_is_typed_as_on_platforms_of_our_own(typed: str, meant: tuple[
     assert shared.command_of(typed) == meant
     ours = commands.read(typed)
     assert meant == (ours and (ours.name, ours.argument))
+
+
+def test_a_plugin_takes_a_command_with_a_name_as_it_does_not_know_its_own() -> None:
+    """A platform of our own knows its name and takes it away; a command with another's is not its."""
+    assert shared.command_of("/forget@mem_bot 1") == ("forget", "1")
+    assert commands.read("/forget@mem_bot 1") is None
 
 
 # commands
