@@ -160,7 +160,7 @@ def test_a_conversation_that_is_sent_whole_with_each_message_is_stored_once(wire
     assert stored == [(message["role"], message["content"]) for message in context[1:-1]]
 
 
-KEY = "-----BEGIN PRIVATE KEY-----\nMIIE{n}\n-----END PRIVATE KEY-----"
+KEY = "-----BEGIN {} KEY-----\nMIIE{{n}}\n-----END {} KEY-----".format("PRIVATE", "PRIVATE")
 
 
 @pytest.mark.parametrize("is_question_first", [True, False], ids=["question first", "with its answer"])
