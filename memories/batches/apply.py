@@ -198,14 +198,21 @@ def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> N
 
 
 def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
-    """Give the events that are there their new content, and write the others."""
-    actor = work.batch.actor
-    if growing := [row for row in rows if row.change.event_id is not None]:
+    """Give the events that are there their new content, and write the others; what cannot be stored is skipped."""
+    actor, ready = work.batch.actor, []
+    for row in rows:
+        try:
+            drafts.check_content(row.step.content)
+        except InvalidDraft as problem:
+            row.change.skip(SkipReason.UNSTORABLE, str(problem))
+        else:
+            ready.append(row)
+    if growing := [row for row in ready if row.change.event_id is not None]:
         contents = {row.change.event_id or 0: row.step.content for row in growing}
         versions = {row.change.event_id or 0: row.change.expected_version for row in growing}
         outcome = daily_events.grow(work.scope, contents, versions, now=work.now, actor=actor)
         _mark([row.change for row in growing], outcome, "event_id")
-    new = [row for row in rows if row.change.event_id is None]
+    new = [row for row in ready if row.change.event_id is None]
     events = daily_events.write_each([row.step.event(work.scope) for row in new], now=work.now, actor=actor)
     for row, event in zip(new, events, strict=True):
         if event is None:

@@ -18,6 +18,7 @@ from markdown_it.token import Token
 from memories.conf import conf
 from memories.exceptions import FileUnreadable
 from memories.files import comments
+from memories.language.text import is_blank
 
 _ENDS = re.compile(r"(?:[.!?]|[。！？…])[\"'”’»」』）)\]*_`~]*$")
 #: A point that ends no sentence: «Dr.», «e.g.», the initial of a name.
@@ -51,7 +52,7 @@ def saved_lines(content: str) -> list[str]:
 
     Every line is one, and so is every item of a list, whose sign goes where all have one. Of prose, whose last line
     ends a sentence, those lines are one that were only wrapped. An indented line belongs to the one above it, and code
-    between fences is not taken apart.
+    between fences is not taken apart. What nobody sees is none; there may be nothing left.
     """
     if any(fence in content for fence in _FENCES):
         return [content.strip()]
@@ -63,7 +64,9 @@ def saved_lines(content: str) -> list[str]:
             n for n, line in enumerate(lines) if n == 0 or (not line[:1].isspace() and (n in ends or _ITEM.match(line)))
         ]
         for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
-            memories.append("\n".join(lines[first:end]))
+            memory = "\n".join(lines[first:end])
+            if not is_blank(_ITEM.sub("", memory, count=1)):
+                memories.append(memory)
     if len(memories) > 1 and all(map(_ITEM.match, memories)):
         return [_ITEM.sub("", memory, count=1) for memory in memories]
     return memories

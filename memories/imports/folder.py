@@ -165,7 +165,7 @@ def read_file(folder: Path, file: FoundFile) -> str:
         raise FileLeftOut(LeftOutReason.NO_TEXT) from problem
     if not text.is_storable(content):
         raise FileLeftOut(LeftOutReason.NO_TEXT)
-    if not content.strip():
+    if text.is_blank(content):
         raise FileLeftOut(LeftOutReason.EMPTY)
     return content.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -188,7 +188,7 @@ def parts(content: str, limit: int) -> Iterator[str]:
         if part and length + len(line) > limit:
             yield "\n".join(part).strip()
             part, length = [], 0
-        if part or line.strip():  # none begins with nothing
+        if part or not text.is_blank(line):  # none begins with nothing
             part.append(line)
             length += len(line) + 1
     if part:
@@ -218,7 +218,7 @@ def lines_with_context(content: str, subject: str = "") -> Iterator[LineInContex
     lines = content.split("\n")
     parents: list[_Parent] = []
     lead: tuple[int, str] = (0, "")  # the last line and the words of what ends with a colon
-    blocks = markdown.blocks(content)
+    blocks = [block for block in markdown.blocks(content) if not text.is_blank(block.text)]
     for block, after in zip(blocks, [*blocks[1:], None], strict=False):
         indent = _indent(lines, block)
         parents = [parent for parent in parents if parent.indent < indent and parent.heading == block.heading]
@@ -323,7 +323,7 @@ class _Reading:
         self.done.read += 1
         lines = _lines(content)
         new_lines = there.news_of(on, lines)
-        if not any(new_lines):
+        if all(map(text.is_blank, new_lines)):
             self.done.already += 1
             return
         grown = there.event_within(on, lines) if len(new_lines) < len(set(map(str.strip, lines))) else None

@@ -104,7 +104,7 @@ class _Reading:
             if len(people) > 1:
                 message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
                 raise FileRefused(message % {"people": ", ".join(sorted(people))})
-            if not item.content.strip():
+            if text.is_blank(item.content):
                 self._leave_out(item, LeftOutReason.EMPTY)
             for content in parts(item.content.strip(), conf.CONTENT_MAX_CHARS):
                 try:

@@ -27,7 +27,7 @@ from memories.conf import conf
 from memories.entries.changes import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
-from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
+from memories.exceptions import FileUnreadable, InvalidDraft, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
 from memories.files.layout import ScopeFolder, places_of_scope
@@ -193,7 +193,7 @@ def sync_files(
 ) -> SyncReport:
     """Index files in this order, but for those whose bytes were indexed last; after so many seconds it stops.
 
-    A few are indexed at least, so that it goes on.
+    A few are indexed at least, so that it goes on. One with a line that cannot be stored is left.
     """
     run = _FilesRun(scope, deque(map(_FilePart, paths)), now, force)
     end = None if seconds is None else monotonic() + seconds
@@ -202,6 +202,11 @@ def sync_files(
             run.step()
         except ScopeFrozen as problem:
             run.leave(list(run.left), FileProblem.FROZEN, str(problem))
+        except InvalidDraft as problem:  # of one of these files: taken one at a time they show of which
+            if run.most_files == 1:
+                run.leave([run.left[0]], FileProblem.UNREADABLE, str(problem))
+            run.most_files = 1 if run.most_files > 1 else MOST_FILES
+            continue
         if end is not None and monotonic() > end:
             break
     run.report.is_complete = not run.left
@@ -254,6 +259,7 @@ class _FilesRun:
     left: deque[_FilePart]
     now: datetime
     force: bool
+    most_files: int = field(default_factory=lambda: MOST_FILES)  # of a step
     report: SyncReport = field(default_factory=SyncReport)
 
     def step(self) -> None:
@@ -280,7 +286,7 @@ class _FilesRun:
 
         One that cannot be read is left.
         """
-        first = list(islice(self.left, MOST_FILES))
+        first = list(islice(self.left, self.most_files))
         states = {state.path: state for state in self._states([part.path for part in first])}
         changed_parts: list[_FilePart] = []
         unchanged = []
@@ -416,7 +422,7 @@ def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
             session=block.session if text.is_storable(block.session) else "",
         )
         for block in markdown.blocks(file.text)
-        if block.text.strip() and text.is_storable(block.text)
+        if not text.is_blank(block.text) and text.is_storable(block.text)
     ]
 
 

@@ -65,10 +65,12 @@ def append_line(
     Raises InvalidDraft, PathNotAllowed, OSError, and FileUnreadable for a file in which nobody would find it again.
     """
     check_content(content)
+    lines = saved_lines(content)
+    check_content("\n".join(lines))  # of a list without words nothing is left
     at = now.astimezone(zone).replace(microsecond=0)
     title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
     stamp = Stamp(at, session, folder.scope_key)
-    first, *others = saved_lines(content)
+    first, *others = lines
     items = [markdown.item(first, replace(stamp, call=call)), *(markdown.item(other, stamp) for other in others)]
     text, origin = "\n".join(items), origin_line(session, folder.scope_key)
     line = f"{text}\n{origin}\n"

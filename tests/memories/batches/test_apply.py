@@ -7,10 +7,11 @@ import pytest
 from memories import batches
 from memories import entries as store
 from memories.batches import apply
+from memories.batches.steps import EventStep, PlanRow
 from memories.choices import BatchState, BatchVerb
-from memories.entries import Edit
+from memories.entries import Edit, daily_events
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
-from memories.models import Batch, BatchChange, Change, Entry, Link, Scope, Slot, Suppression
+from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, Scope, Slot, Suppression
 from tests.conftest import NOW, make_draft
 from tests.memories.batches.conftest import LATER, SUBJECTS, applied, create, live, planned, remember, states, step
 
@@ -193,3 +194,18 @@ def test_many_alike_changes_cost_few_queries(scope: Scope, django_assert_max_num
     with django_assert_max_num_queries(40):
         batches.apply_batch(plan, now=LATER)
     assert Entry.objects.filter(category="event").count() == 200
+
+
+def test_an_event_that_cannot_be_stored_is_skipped_and_the_others_are_written(scope: Scope) -> None:
+    (day,) = daily_events.write([event(scope, "Mia moved.")], now=NOW, actor="t")
+    rows = [PlanRow(step=EventStep.of(event(scope, words))) for words in ("\u200b", "米娅的猫叫年糕。")]
+    rows.append(PlanRow(step=EventStep.of(event(scope, "\ufeff")), event_id=day.pk, version=day.version))
+    done = applied(scope, rows)
+    unstorable = ("tell", "left", "unstorable: An empty memory says nothing.")
+    assert states(done) == [unstorable, ("tell", "applied", ""), unstorable]
+    contents = DailyEvent.objects.in_use().filter(scope=scope).order_by("pk").values_list("content", flat=True)
+    assert (done.state, list(contents)) == (BatchState.APPLIED, ["Mia moved.", "米娅的猫叫年糕。"])
+
+
+def event(scope: Scope, content: str) -> daily_events.EventDraft:
+    return daily_events.EventDraft(scope=scope, local_date=NOW.date(), content=content)

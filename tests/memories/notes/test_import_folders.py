@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import translation
 
+from memories.choices import BatchState
 from memories.models import Batch, Scope, Workspace
 from tests.conftest import make_scope
 from tests.memories.notes.conftest import days, facts, import_output, imported, write
@@ -146,3 +147,22 @@ def test_the_report_is_told_in_sentences(language: str, words: list[str], folder
     with translation.override(language):
         shown = import_output(folder)
     assert [word for word in words if word not in shown] == []
+
+
+def test_files_and_lines_nobody_sees_are_no_memories_and_stop_no_import(tmp_path: Path, scope: Scope) -> None:
+    unseen = {"2026-01-01.md": "\u200b\n", "2026-01-02.md": "\ufeff\ufeff\n", "memory/2026-01-03.md": "\u2800"}
+    folder = write(tmp_path, {"MEMORY.md": "- one\n- \u200b\n- 二\n", "2026-01-04.md": "- 三\n\u200b\n", **unseen})
+    counts = imported(folder)
+    assert {row["path"]: row["reason"] for row in counts["left_out"]} == dict.fromkeys(unseen, "empty")
+    assert (facts(scope), [on for on, _content in days(scope)]) == (["one", "二"], ["2026-01-04"])
+    write(folder, {"2026-01-04.md": "- 三\n\u200b\n\u2800\n"})
+    again = imported(folder)
+    assert (again["batch"], again["already"]) == (None, 3)
+    assert not Batch.objects.exclude(state=BatchState.APPLIED).exists()
+
+
+def test_what_nobody_sees_is_no_part_of_a_long_day(tmp_path: Path, scope: Scope, settings: Any) -> None:
+    settings.MEMORY_CONTENT_MAX_CHARS = 20
+    write(tmp_path, {"2026-01-01.md": f"- went to Hamburg\n{chr(0x200B) * 20}\n- 买了新的显示器"})
+    imported(tmp_path)
+    assert [content for _on, content in days(scope)] == ["- went to Hamburg", "- 买了新的显示器"]

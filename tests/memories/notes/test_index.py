@@ -225,3 +225,11 @@ def test_what_was_changed_last_is_indexed_first(files: Path, scope: Scope, monke
     report = sync_scope(scope, now=NOW, seconds=0.0)
     assert not report.is_complete
     assert list(FileState.objects.values_list("path", flat=True)) == ["memory/scopes/telegram+direct_u42/2026-02-14.md"]
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u200e", "\u2800"])
+def test_a_line_of_characters_nobody_sees_is_no_memory(unseen: str, files: Path, scope: Scope) -> None:
+    write(files, DAY, f"- one\n\n{unseen}\n\n- {unseen}\n- 买了新的显示器\n")
+    report = sync(scope)
+    assert (report.created, report.problems) == (2, {})
+    assert [content for _line, content in lines(scope)] == ["one", "买了新的显示器"]

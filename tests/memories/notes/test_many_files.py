@@ -1,6 +1,8 @@
 """Many files at once: they are indexed together, nobody waits behind them, and a search says what it could not see."""
 
 import os
+from dataclasses import replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from memories.entries.changes import FileLine
+from memories.files.disk import FileText
 from memories.index.worker import drain
 from memories.models import Entry, EntryVector, FileState, Scope
-from memories.notes import freshness
+from memories.notes import freshness, index
 from memories.notes.freshness import FileIndexer, sync_before_search
 from memories.notes.index import sync_scope
 from tests.conftest import NOW, TELEGRAM, Api, make_scope
@@ -50,6 +54,28 @@ def test_a_file_that_cannot_be_read_keeps_none_of_the_others(files: Path, scope:
     (files / MINE / "order0001b.md").write_bytes(b"\xff\xfe not UTF-8")
     report = sync_scope(scope, now=NOW)
     assert report.created == 3 and list(report.problems) == [f"{MINE}/order0001b.md"]
+
+
+def test_a_file_with_a_line_that_cannot_be_stored_keeps_none_of_the_others(
+    files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_many(files, MINE, 5)
+    bad_path, lines_in = f"{MINE}/order0002.md", index.lines_in
+
+    def with_an_empty_line(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
+        every = lines_in(file, path, zone)
+        return [replace(line, content="") for line in every] if path == bad_path else every
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "lines_in", with_an_empty_line)
+        reports = [sync_scope(scope, now=NOW, seconds=0.0) for _ in range(5)]
+        assert sum(report.created for report in reports) == 4 and reports[-1].is_complete
+        assert {bad_path: "unreadable"} in [report.problems for report in reports]
+        assert sync_scope(scope, now=NOW).files == 0  # it waits until it changes
+    assert FileState.objects.get(path=bad_path).detail == "An empty memory says nothing."
+    write(files, bad_path, "- 第二号订单是 crate2\n- and another\n")
+    assert sync_scope(scope, now=NOW).created == 2
+    assert not FileState.objects.exclude(problem="").exists()
 
 
 def test_few_changes_do_not_wait_behind_many(files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

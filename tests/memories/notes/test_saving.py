@@ -79,6 +79,20 @@ def test_an_empty_line_is_refused_before_anything_is_written(files: Path, scope:
     assert not files.exists()
 
 
+def test_lines_nobody_sees_are_left_out_of_what_is_saved(files: Path, scope: Scope) -> None:
+    saved = save(scope, "Milk\n\u200b\n鸡蛋\n\u2800")
+    assert saved.entry is not None and saved.entry.content == "Milk"
+    assert [content for _line, content in lines(scope, TODAY)] == ["Milk", "鸡蛋"]
+    assert (files / TODAY).read_text().count("\n- ") == 2
+
+
+@pytest.mark.parametrize("content", ["- \u200b\n- \ufeff", "- \u200e", "1. \u200b\n\n\u2800"])
+def test_items_nobody_sees_are_refused_before_anything_is_written(content: str, files: Path, scope: Scope) -> None:
+    with pytest.raises(InvalidDraft):
+        save(scope, content)
+    assert not files.exists()
+
+
 def test_a_line_is_not_saved_where_nobody_would_find_it(
     files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
