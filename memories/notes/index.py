@@ -43,6 +43,9 @@ Item = TypeVar("Item", Entry, FileLine)
 REWORDED = 0.5
 #: Of long texts so many characters are compared.
 _COMPARED = 500
+#: A line is looked for among so many entries before and behind its place, and so many pairs of characters are compared
+#: in a transaction, half a second's worth: whoever writes to the scope waits as long.
+_NEAR, MOST_COMPARED = 20, 10_000_000
 
 
 @dataclass
@@ -60,11 +63,31 @@ class LineChanges:
         return max(len(self.new), len(self.reworded), len(self.ended))
 
 
-def compare(old_entries: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
+@dataclass
+class Comparisons:
+    """What is still compared in a transaction; afterwards nothing resembles anything."""
+
+    left: int = field(default_factory=lambda: MOST_COMPARED)  # pairs of characters
+
+    @property
+    def are_used_up(self) -> bool:
+        return self.left < 0
+
+    def are_alike(self, entry: Entry, line: FileLine) -> bool:
+        """Whether a line is an entry reworded."""
+        texts = entry.content[:_COMPARED], line.content[:_COMPARED]
+        self.left -= len(texts[0]) * len(texts[1])
+        if self.are_used_up:
+            return False
+        matcher = SequenceMatcher(None, *texts, autojunk=False)
+        return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
+
+
+def compare(old_entries: Sequence[Entry], lines: Sequence[FileLine], comparisons: Comparisons) -> LineChanges:
     """What changed between the entries of a file, in its order, and its lines.
 
     The same words keep their entry wherever they stand. A line that came where another went, and resembles it, is that
-    line reworded.
+    line reworded, as far as that is compared: of a file that was written anew, most lines are new.
     """
     by_words: defaultdict[str, deque[Entry]] = defaultdict(deque)
     for entry in old_entries:
@@ -81,7 +104,7 @@ def compare(old_entries: Sequence[Entry], lines: Sequence[FileLine]) -> LineChan
     missing_entries = _by_neighbour((entry, entry.pk if entry.pk in unchanged else None) for entry in old_entries)
     came = _by_neighbour((line, same[n].pk if n in same else None) for n, line in enumerate(lines))
     for place, others in came.items():
-        _pair(missing_entries.pop(place, []), others, changes)
+        _pair(missing_entries.pop(place, []), others, changes, comparisons)
     changes.ended += [entry.pk for others in missing_entries.values() for entry in others]
     return changes
 
@@ -98,26 +121,23 @@ def _by_neighbour(items: Iterable[tuple[Item, int | None]]) -> dict[int, list[It
     return dict(places)
 
 
-def _pair(missing_entries: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> None:
+def _pair(
+    missing_entries: list[Entry], came: Sequence[FileLine], changes: LineChanges, comparisons: Comparisons
+) -> None:
     """Pair the lines that are others reworded, in their order; the rest went and came."""
-
-    def resembles(entry: Entry, line: FileLine) -> bool:
-        texts = entry.content[:_COMPARED], line.content[:_COMPARED]
-        matcher = SequenceMatcher(None, *texts, autojunk=False)
-        return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
-
-    candidates = deque(missing_entries)
-    for line in came:
-        passed_entries: list[Entry] = []
-        while candidates and not resembles(candidates[0], line):
-            passed_entries.append(candidates.popleft())
-        if candidates:
-            changes.reworded[candidates.popleft().pk] = line
-            changes.ended += [entry.pk for entry in passed_entries]
-        else:
-            candidates.extend(passed_entries)
+    first = 0  # behind the entry that was paired last
+    for n, line in enumerate(came):
+        place = n * len(missing_entries) // len(came)
+        end = 0 if comparisons.are_used_up else min(len(missing_entries), max(first, place) + _NEAR + 1)
+        near = range(max(first, place - _NEAR), end)
+        at = next((number for number in near if comparisons.are_alike(missing_entries[number], line)), None)
+        if at is None:
             changes.new.append(line)
-    changes.ended += [entry.pk for entry in candidates]
+        else:
+            changes.reworded[missing_entries[at].pk] = line
+            changes.ended += [entry.pk for entry in missing_entries[first:at]]
+            first = at + 1
+    changes.ended += [entry.pk for entry in missing_entries[first:]]
 
 
 ACTOR = "file"
@@ -271,11 +291,11 @@ class _FilesRun:
             entries_by_path = lines_of(locked, [part.path for part in changed_parts])
             # the changes of as many files as fit one transaction; of one at least
             part_changes: list[tuple[_FilePart, LineChanges]] = []
-            room = CHUNK
+            room, comparisons = CHUNK, Comparisons()
             for part in changed_parts:
-                changes = compare(entries_by_path[part.path], part.wanted)
+                changes = compare(entries_by_path[part.path], part.wanted, comparisons)
                 room -= changes.longest
-                if part_changes and room < 0:
+                if part_changes and (room < 0 or comparisons.are_used_up):
                     break
                 part_changes.append((part, changes))
             self._apply(locked, part_changes)

@@ -1,7 +1,9 @@
 """Files of markdown are remembered as they stand: whoever writes them, however often they are read (C2, C12)."""
 
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -233,3 +235,63 @@ def test_a_line_of_characters_nobody_sees_is_no_memory(unseen: str, files: Path,
     report = sync(scope)
     assert (report.created, report.problems) == (2, {})
     assert [content for _line, content in lines(scope)] == ["one", "买了新的显示器"]
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many pairs of characters were compared, by comparison."""
+    pairs: list[int] = []
+
+    class Counted(SequenceMatcher[str]):
+        def ratio(self) -> float:
+            pairs.append(len(self.a) * len(self.b))
+            return super().ratio()
+
+    monkeypatch.setattr(index, "SequenceMatcher", Counted)
+    return pairs
+
+
+def other_words(seed: int, count: int) -> list[str]:
+    """Lines of the same letters and other words."""
+    letters = Random(seed)  # noqa: S311
+    return ["".join(letters.choices("etaoinshrdlu", k=70)) for _ in range(count)]
+
+
+def test_of_a_file_that_was_written_anew_few_lines_are_compared(files: Path, scope: Scope, compared: list[int]) -> None:
+    one, other = other_words(1, 400), other_words(2, 400)
+    write(files, DAY, "".join(f"- {line}\n" for line in one))
+    sync(scope)
+    write(files, DAY, "".join(f"- {line}\n" for line in other))
+    report = sync(scope)
+    assert (report.created + report.changed, report.ended + report.changed) == (400, 400)
+    assert [content for _line, content in lines(scope)] == other
+    assert sum(compared) <= index.MOST_COMPARED
+
+
+def test_files_that_were_written_anew_are_compared_one_transaction_after_another(
+    files: Path, scope: Scope, compared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "MOST_COMPARED", 100_000)
+    texts = [(DAY, ""), (LONG_TERM, "")]
+    for seed in (1, 2):
+        for n, (path, _text) in enumerate(texts):
+            write(files, path, "".join(f"- {line}\n" for line in other_words(10 * seed + n, 30)))
+        before = sum(compared)
+        sync(scope)
+    assert sum(compared) - before <= 2 * 100_000
+    for n, (path, _text) in enumerate(texts):
+        assert [content for _line, content in lines(scope, path)] == other_words(20 + n, 30)
+
+
+def test_each_of_many_reworded_lines_stays_the_memory_it_is(files: Path, scope: Scope) -> None:
+    one = other_words(1, 200)
+    write(files, DAY, "".join(f"- {line}\n" for line in one))
+    sync(scope)
+    before = {entry.content[:60]: entry.pk for entry in Entry.objects.live()}
+    new = other_words(2, 100)
+    # a few are gone from the beginning, every second one is another, the others are reworded
+    changed = [f"{line[:60]} 改了" if n % 2 else new[n // 2] for n, line in enumerate(one)][15:]
+    write(files, DAY, "".join(f"- {line}\n" for line in changed))
+    sync(scope)
+    after = {entry.content[:60]: entry.pk for entry in Entry.objects.live().filter(content__endswith="改了")}
+    assert len(after) == 93 and {pk for words, pk in after.items() if before[words] != pk} == set()
