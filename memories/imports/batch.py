@@ -259,8 +259,8 @@ def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
     batches.apply_batch(batch, now=now, report=lambda count: report(ROWS, before + count, total) if report else None)
 
 
-def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None]]:
-    """Words and day of all that imports brought into a scope, or are about to bring, and nobody undid."""
+def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None, str | None]]:
+    """Words, day and topic of all that imports brought into a scope, or are about to bring, and nobody undid."""
     rows = BatchChange.objects.filter(batch__scope=scope, batch__name=NAME, batch__state__in=_OPEN)
     rows = rows.filter(workspace_id=scope.workspace_id, state__in=(ChangeState.PLANNED, ChangeState.APPLIED))
-    return rows.order_by().values_list("draft__content", "draft__date")
+    return rows.order_by().values_list("draft__content", "draft__date", "draft__topic")

@@ -297,16 +297,16 @@ class _Reading:
                 continue
             if file.on is None:
                 # A fact of each block: of the profile, or of notes of a subject
+                fields = fact([file.subject]) if file.subject else profile()
                 for line in lines_with_context(content, file.subject):
                     self.done.read += 1
                     if _UNFILLED.fullmatch(line.words):
                         self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
                     elif there.is_suppressed(line.words):
                         self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))
-                    elif there.has(line.words):
+                    elif there.has(line.words, fields["topic"]):
                         self.done.already += 1
                     else:
-                        fields = fact([file.subject]) if file.subject else profile()
                         at = min(line.at or self.now, self.now)
                         heading = line.heading[-HEADING_CHARS:]
                         draft = UnscopedDraft(
@@ -348,15 +348,15 @@ class _AlreadyThere:
         self._scope, self._suppressed = scope, SuppressedContent([scope])
         lasting = Q(project=PROJECT, topic=TOPIC) | Q(source=Source.MIGRATION)
         facts = Entry.objects.in_scope(scope).live().filter(lasting, type=EntryType.FACT)
-        self._facts = set(facts.values_list("fingerprint", flat=True))
+        self._facts = set(facts.values_list("fingerprint", "topic"))  # the same words of two subjects are two facts
         self._lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # by day, in so little room
         self._day, self._of_day = "", set[bytes]()
         self._grown: set[int] = set()
-        for content, on in imported(scope).iterator(chunk_size=2_000):
+        for content, on, topic in imported(scope).iterator(chunk_size=2_000):
             if content and on:
                 self._lines[on] += b"".join(_line_hashes(_lines(content)))
             elif content:
-                self._facts.add(text.fingerprint(content))
+                self._facts.add((text.fingerprint(content), topic or ""))
         days = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
             self._lines[day.isoformat()] += b"".join(_line_hashes(_lines(content)))
@@ -364,10 +364,10 @@ class _AlreadyThere:
     def is_suppressed(self, content: str) -> bool:
         return self._suppressed.covers(self._scope, content, ())
 
-    def has(self, content: str) -> bool:
-        """Whether this line of the profile is there; from now on it is."""
+    def has(self, content: str, topic: str) -> bool:
+        """Whether this line of the profile, or of notes of a subject, is there; from now on it is."""
         count = len(self._facts)
-        self._facts.add(text.fingerprint(content))
+        self._facts.add((text.fingerprint(content), topic))
         return len(self._facts) == count
 
     def news_of(self, day: date, lines: Sequence[str]) -> set[str]:

@@ -201,7 +201,7 @@ class _AlreadyThere:
         days = DailyEvent.objects.in_use().filter(scope=scope, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
             self._hashes.add(_hash(content, day.isoformat()))
-        for words, on in imported(scope).iterator(chunk_size=2_000):
+        for words, on, _topic in imported(scope).iterator(chunk_size=2_000):
             if words:
                 self._hashes.add(_hash(words, on or ""))
 

@@ -1,0 +1,37 @@
+"""What becomes of the lines of a folder that is imported: under whom they stand, in which words (D8)."""
+
+from pathlib import Path
+
+import pytest
+
+from memories.models import Entry, Scope
+from tests.memories.notes.conftest import imported, write
+
+pytestmark = pytest.mark.django_db
+
+
+def topics(scope: Scope) -> set[tuple[str, str]]:
+    return set(Entry.objects.in_scope(scope).live().values_list("topic", "content"))
+
+
+def test_the_same_words_about_two_subjects_are_a_memory_of_each(tmp_path: Path, scope: Scope) -> None:
+    birthday = "- Birthday: 3 May\n"
+    write(tmp_path, {"memory/alice.md": birthday, "memory/王芳.md": birthday, "MEMORY.md": birthday})
+    assert imported(tmp_path)["facts"] == 3
+    assert topics(scope) == {(topic, "Birthday: 3 May") for topic in ("alice", "王芳", "_profile")}
+    again = imported(tmp_path)
+    assert (again["batch"], again["already"]) == (None, 3)
+
+
+def test_a_subject_that_is_a_category_is_brought_once(tmp_path: Path, scope: Scope) -> None:
+    write(tmp_path, {"memory/event.md": "- 5月3日开会\n", "memory/config.md": "- 喝茶\n- 5月3日开会\n"})
+    counts = imported(tmp_path)
+    assert (counts["facts"], counts["already"], topics(scope)) == (2, 1, {("", "5月3日开会"), ("", "喝茶")})
+    assert imported(tmp_path)["batch"] is None
+
+
+def test_what_was_moved_to_another_topic_since_is_not_brought_again(tmp_path: Path, scope: Scope) -> None:
+    write(tmp_path, {"memory/alice.md": "- Birthday: 3 May\n"})
+    imported(tmp_path)
+    Entry.objects.update(topic="birthdays")
+    assert imported(tmp_path)["batch"] is None
