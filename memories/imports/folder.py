@@ -212,8 +212,8 @@ class LineInContext:
 def lines_with_context(content: str, subject: str = "") -> Iterator[LineInContext]:
     """The blocks of a file under their headings, a nested line with the lines it is nested in before it.
 
-    A line that ends with a colon and has lines nested in it is part of each. Code stays between its fences, under the
-    line that introduces it.
+    A line that ends with a colon and has lines nested in it is part of each, and a line of its own as well where it is
+    too long for that. Code stays between its fences, under the line that introduces it.
     """
     lines = content.split("\n")
     parents: list[_Parent] = []
@@ -233,7 +233,7 @@ def lines_with_context(content: str, subject: str = "") -> Iterator[LineInContex
             heading = " › ".join(filter(None, [heading, *labels, lead[1] if is_next else ""]))
             words = textwrap.dedent("\n".join(lines[block.line_from - 1 : block.line_to]))
             yield LineInContext(block.line_from, words, heading, block.at)
-        elif not (is_introduction and has_nested):
+        elif not (is_introduction and has_nested and block.text.rstrip(":： ") == label):
             words = f"{' › '.join(labels)}: {block.text}" if labels else block.text
             words = words if len(words) <= conf.CONTENT_MAX_CHARS else block.text
             yield LineInContext(block.line_from, words, heading, block.at)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memories.models import Entry, Scope
-from tests.memories.notes.conftest import imported, write
+from tests.memories.notes.conftest import facts, imported, write
 
 pytestmark = pytest.mark.django_db
 
@@ -35,3 +35,18 @@ def test_what_was_moved_to_another_topic_since_is_not_brought_again(tmp_path: Pa
     imported(tmp_path)
     Entry.objects.update(topic="birthdays")
     assert imported(tmp_path)["batch"] is None
+
+
+def test_of_a_line_that_introduces_others_nothing_is_lost(tmp_path: Path, scope: Scope) -> None:
+    long = "小雨喜欢" + "很辣的川菜和" * 20 + "龙井，所以："
+    content = f"- First line of context\n  second line, Bob only eats fish, so:\n  - cook fish\n- {long}\n  - 买茶\n"
+    write(tmp_path, {"MEMORY.md": f"{content}- Pets:\n  - a cat\n- 宠物：\n  - 一只猫\n"})
+    imported(tmp_path)
+    assert facts(scope) == [
+        "First line of context\nsecond line, Bob only eats fish, so:",
+        "First line of context: cook fish",
+        long,
+        f"{long[:100]}: 买茶",
+        "Pets: a cat",
+        "宠物: 一只猫",
+    ]
