@@ -45,7 +45,7 @@ _DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
 _ITEM = re.compile(r"^(\s*)(?:[-+*]|\d{1,9}[.)])\s")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 #: What the template of USER.md says where nothing was filled in: «- **Name:**», «_(What do they care about?)_».
-_UNFILLED = re.compile(r"\*\*[^*]+:\*\*(?:\s*_\(.*\)_)?|_.*_", re.DOTALL)
+_UNFILLED = re.compile(r"\*\*[^*]+(?:[:：]\*\*|\*\*[:：])(?:\s*_[(（][^_]*[)）]_)?|_[^_]*_")
 #: A special file such as a pipe must not keep the import waiting.
 _OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -56,6 +56,11 @@ class FoundFile:
 
     path: str  # in the folder
     on: date | None = None  # None: MEMORY.md, USER.md, or a subject
+
+    @property
+    def is_form(self) -> bool:
+        """Whether it is made of a template that people fill in."""
+        return os.path.basename(self.path) == USER
 
     @property
     def subject(self) -> str:
@@ -300,7 +305,7 @@ class _Reading:
                 fields = fact([file.subject]) if file.subject else profile()
                 for line in lines_with_context(content, file.subject):
                     self.done.read += 1
-                    if _UNFILLED.fullmatch(line.words):
+                    if file.is_form and _UNFILLED.fullmatch(line.words):
                         self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
                     elif there.is_suppressed(line.words):
                         self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))

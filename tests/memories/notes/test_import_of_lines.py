@@ -14,6 +14,10 @@ def topics(scope: Scope) -> set[tuple[str, str]]:
     return set(Entry.objects.in_scope(scope).live().values_list("topic", "content"))
 
 
+def left_out(folder: Path) -> list[tuple[str, int, str]]:
+    return [(row["path"], row["line"], row["reason"]) for row in imported(folder)["left_out"]]
+
+
 def test_the_same_words_about_two_subjects_are_a_memory_of_each(tmp_path: Path, scope: Scope) -> None:
     birthday = "- Birthday: 3 May\n"
     write(tmp_path, {"memory/alice.md": birthday, "memory/王芳.md": birthday, "MEMORY.md": birthday})
@@ -50,3 +54,22 @@ def test_of_a_line_that_introduces_others_nothing_is_lost(tmp_path: Path, scope:
         "Pets: a cat",
         "宠物: 一只猫",
     ]
+
+
+BLANKS = [
+    *("**Name:**", "**姓名：**", "**Name**:", "**姓名**：", "**Pronouns:** _(optional)_", "**代词：** _（可不填）_"),
+    *("_(What do they care about?)_", "_Update this as you go._"),
+]
+
+
+def test_what_is_not_filled_in_of_the_form_is_left_out(tmp_path: Path, scope: Scope) -> None:
+    filled = ["**姓名：** 王芳", "**Timezone**: Europe/Lisbon", "**Pets:** _年糕_", "_Mia_ sails with _Bo_"]
+    write(tmp_path, {"USER.md": "".join(f"- {line}\n" for line in [*BLANKS, *filled])})
+    assert left_out(tmp_path) == [("USER.md", n, "empty") for n in range(1, len(BLANKS) + 1)]
+    assert facts(scope) == filled
+
+
+def test_in_every_other_file_a_line_in_italics_is_a_memory(tmp_path: Path, scope: Scope) -> None:
+    write(tmp_path, {"MEMORY.md": "- _Allergic to peanuts_\n", "memory/boats.md": "- **港口：**\n"})
+    assert left_out(tmp_path) == []
+    assert facts(scope) == ["_Allergic to peanuts_", "**港口：**"]
