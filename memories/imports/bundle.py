@@ -73,7 +73,7 @@ _ZIP, _ZIP_END, _ZIP64_END = b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06"
 class Member:
     """One file of a bundle."""
 
-    path: str  # in the bundle
+    path: str  # in the bundle, as far as it is readable
     size: int
     open: Callable[[], IO[bytes]]
 
@@ -109,7 +109,7 @@ class Bundle:
         """Its files, in the order of their paths."""
         try:
             if self.is_single:
-                return [Member(self.path.name, self.path.stat().st_size, lambda: self.path.open("rb"))]
+                return [Member(readable(self.path.name), self.path.stat().st_size, lambda: self.path.open("rb"))]
             members = self._in_folder() if self.path.is_dir() else self._in_zip()
             return sorted(members, key=lambda member: member.path)
         except _UNREADABLE as problem:
@@ -183,7 +183,7 @@ class Bundle:
                     self.left_out.append(LeftOut(readable(inside), LeftOutReason.LINK))
                 elif name in names and path.is_file():
                     count += 1
-                    yield Member(inside, path.stat().st_size, lambda path=path: path.open("rb"))  # type: ignore[misc]
+                    yield Member(readable(inside), path.stat().st_size, lambda path=path: path.open("rb"))  # type: ignore[misc]
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
             if count > FILES_MOST:
                 raise FileRefused(self._too_many())

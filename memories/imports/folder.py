@@ -54,7 +54,7 @@ _OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class FoundFile:
     """A file to import: what is to be remembered at all times, the notes of a day, or notes of one subject."""
 
-    path: str  # in the folder
+    path: str  # in the folder, of whatever bytes: where it is shown or stored, as far as it is readable
     on: date | None = None  # None: MEMORY.md, USER.md, or a subject
 
     @property
@@ -65,7 +65,7 @@ class FoundFile:
     @property
     def subject(self) -> str:
         """The subject of notes that are neither of a day nor for all times."""
-        name = os.path.basename(self.path)
+        name = os.path.basename(readable(self.path))
         return "" if self.on or name in (LONG_TERM, USER) else name.removesuffix(".md")
 
 
@@ -79,19 +79,20 @@ class FileLeftOut(Exception):
 
 def open_folder(name: str | Path) -> Path:
     """The folder of this name, with all links on the way to it followed. Raises FolderRefused."""
+    shown = {"name": readable(str(name))}
     try:
         folder = Path(name).expanduser().resolve(strict=True)
         is_folder = folder.is_dir()
     except (OSError, RuntimeError, ValueError) as problem:
-        raise FolderRefused(_("There is no folder “%(name)s”.") % {"name": name}) from problem
+        raise FolderRefused(_("There is no folder “%(name)s”.") % shown) from problem
     if not is_folder:
-        raise FolderRefused(_("“%(name)s” is no folder.") % {"name": name})
+        raise FolderRefused(_("“%(name)s” is no folder.") % shown)
     is_live = False  # the folder of the platform's own files, or in it, however it is spelled
     with suppress(OSError):  # there are none yet
         is_live = any(place.samefile(layout.root()) for place in (folder, *folder.parents))
     if is_live:
         message = _("“%(name)s” lies among the platform's own files: these are indexed by themselves, never imported.")
-        raise FolderRefused(message % {"name": name})
+        raise FolderRefused(message % shown)
     return folder
 
 
@@ -119,7 +120,7 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
     if not (files or left_out):
         raise FolderRefused(
             _("Nothing to import in “%(name)s”: neither MEMORY.md nor 2026-01-31.md, nor in its folder memory.")
-            % {"name": folder}
+            % {"name": readable(str(folder))}
         )
     return sorted(files, key=lambda file: (file.on or date.min, file.path)), left_out
 
@@ -142,7 +143,7 @@ def _markdown_files(folder: Path) -> Iterator[tuple[str, int]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as problem:
-            raise FolderRefused(_("“%(name)s” cannot be read.") % {"name": folder / place}) from problem
+            raise FolderRefused(_("“%(name)s” cannot be read.") % {"name": readable(str(folder / place))}) from problem
 
 
 def _day_of(path: str) -> date | None:
@@ -295,10 +296,11 @@ class _Reading:
         """A row for everything that is not there yet; the others are counted."""
         there = _AlreadyThere(self.scope)
         for n, file in enumerate(self.files, start=1):
+            path = readable(file.path)
             try:
                 content = read_file(self.folder, file)
             except FileLeftOut as problem:
-                self.done.left_out.add(LeftOut(file.path, problem.reason))
+                self.done.left_out.add(LeftOut(path, problem.reason))
                 continue
             if file.on is None:
                 # A fact of each block: of the profile, or of notes of a subject
@@ -306,9 +308,9 @@ class _Reading:
                 for line in lines_with_context(content, file.subject):
                     self.done.read += 1
                     if file.is_form and _UNFILLED.fullmatch(line.words):
-                        self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
+                        self.done.left_out.add(LeftOut(path, LeftOutReason.EMPTY, line.number))
                     elif there.is_suppressed(line.words):
-                        self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))
+                        self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, line.number))
                     elif there.has(line.words, fields["topic"]):
                         self.done.already += 1
                     else:
@@ -319,7 +321,7 @@ class _Reading:
                         )
                         yield PlanRow(step=CreateStep(draft=draft))
             else:
-                yield from self._day(file.path, file.on, content, there)
+                yield from self._day(path, file.on, content, there)
             if self.report:
                 self.report(FILES, n, len(self.files))
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -277,6 +278,13 @@ def test_the_memory_folder_of_claude_code_brings_a_memory_a_file_and_not_its_ind
     assert (entry.topic, entry.heading) == ("feedback", "Integration tests use a real database")
     assert "**How to apply:**" in entry.content
     assert [left["line"] for left in done["left_out"]] == [3, 4, 5]
+
+
+def test_a_file_of_a_folder_whose_name_is_of_strange_bytes_is_read_too(scope: Scope, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(SAMPLES / "claude-code", tmp_path / "notes"))
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xc4\xe3.md")).write_text("- 她养了一只猫\n")
+    imported(folder, "--from", "claude-code")
+    assert Entry.objects.get(content="她养了一只猫").topic == "��"
 
 
 def test_notes_of_basic_memory_bring_observations_relations_and_what_else_stands_in_them(scope: Scope) -> None:

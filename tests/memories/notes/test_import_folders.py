@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from django.utils import translation
 
 from memories.choices import BatchState
-from memories.models import Batch, Scope, Workspace
+from memories.models import Batch, Entry, Scope, Workspace
 from tests.conftest import make_scope
 from tests.memories.notes.conftest import days, facts, import_output, imported, write
 
@@ -166,3 +166,22 @@ def test_what_nobody_sees_is_no_part_of_a_long_day(tmp_path: Path, scope: Scope,
     write(tmp_path, {"2026-01-01.md": f"- went to Hamburg\n{chr(0x200B) * 20}\n- 买了新的显示器"})
     imported(tmp_path)
     assert [content for _on, content in days(scope)] == ["- went to Hamburg", "- 买了新的显示器"]
+
+
+def test_a_note_of_a_subject_with_a_name_of_strange_bytes_is_imported(tmp_path: Path, scope: Scope) -> None:
+    folder = write(tmp_path / "claw", {"MEMORY.md": "- one\n", "memory/2026-01-01.md": "x"})
+    strange = b"/memory/" + "你".encode("gbk")
+    for name, content in ((b".md", "- 二\n- \u200b\n"), (b"2.md", "\u200b"), (b"3.md", "- 二\n- four\n")):
+        Path(os.fsdecode(os.fsencode(folder) + strange + name)).write_text(content)
+    assert "memory/��2.md: nothing stands in it" in import_output(folder)
+    topics = Entry.objects.in_scope(scope).live().filter(tier=2).values_list("content", "topic", "heading")
+    assert sorted(topics) == [("four", "��3", "��3"), ("二", "��", "��"), ("二", "��3", "��3")]
+
+
+def test_a_folder_whose_name_is_of_strange_bytes_is_refused_in_a_sentence(tmp_path: Path, scope: Scope) -> None:
+    name = os.fsencode(tmp_path) + b"/\xcf\xee"
+    with pytest.raises(CommandError, match="There is no folder “.*��”"):
+        imported(Path(os.fsdecode(name)), "--from", "markdown")
+    os.mkdir(name)
+    with pytest.raises(CommandError, match="Nothing to import in “.*��”"):
+        imported(Path(os.fsdecode(name)), "--from", "markdown")
