@@ -18,6 +18,7 @@ from memories.conf import conf
 from memories.consolidation import corrections, statements
 from memories.consolidation.extraction.findings import Contradiction, ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
+from memories.entries.trust import settled
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Policy, Scope
 
 NAME, ACTOR = "extract", "job:extract"
@@ -107,7 +108,8 @@ def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], lis
         if pair.is_newer or not overruled.forbid(pair.fact.pk, finding.draft.content)
     ]
     policies = Policy.objects.of(scope.workspace_id)
-    trusted = {n for n, row in enumerate(findings, start=1) if policies.may(row.draft.trust, Act.SUPERSEDE)}
+    trusts = {n: settled(finding.draft).trust for n, finding in enumerate(findings, start=1)}
+    trusted = {n for n, trust in trusts.items() if policies.may(trust, Act.SUPERSEDE)}
     certain = list({pair.fact.pk: (n, pair) for n, pair in pairs if pair.is_certain and n in trusted}.values())
     if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs

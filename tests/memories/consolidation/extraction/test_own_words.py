@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from memories import batches
-from memories.models import Batch, Entry, Evidence
+from memories.choices import Act, Origin, PolicyKind
+from memories.models import Batch, Entry, Evidence, Policy, Workspace
+from memories.models.policy import trust_name
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
 
@@ -138,6 +140,27 @@ def test_a_sentence_that_tells_more_than_what_changed_is_kept(api: Api) -> None:
     say(api, "I moved to Munich last week.", "OK.", at=LATER)
     extract(LATER + QUIET)
     assert len(facts()) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Berlin.", "I moved to Munich."),
+        ("I live in Rome.", "I live in Oslo now, for good."),
+        ("我住在北京。", "我搬到杭州了。"),
+    ],
+)
+def test_where_a_person_s_own_words_may_replace_nothing_somebody_is_asked(
+    workspace: Workspace, api: Api, before: str, after: str
+) -> None:
+    name = trust_name(Origin.SELF, Act.SUPERSEDE)
+    Policy.objects.create(workspace=workspace, kind=PolicyKind.TRUST, name=name, value=0)
+    say(api, before, "OK.")
+    extract()
+    say(api, after, "OK.", at=LATER)
+    extract(LATER + QUIET)
+    assert list(facts()) == [before, after]
+    assert Batch.objects.filter(state="proposed").count() == 1
 
 
 def test_of_one_message_the_last_word_is_kept(api: Api) -> None:
