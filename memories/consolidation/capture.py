@@ -224,6 +224,8 @@ if TYPE_CHECKING:
 _KNOWLEDGE = 2
 #: Of a message that holds a secret: all of it, or what stands around.
 _WHOLE_CHARS, _AROUND_CHARS = 300, 120
+#: Of many secrets close together: as much as can be read at a glance, and where one piece ends and the next begins.
+_PIECE_CHARS, _LINE_ENDS = 2_000, "\n。；;，, "
 
 
 def without_secrets(
@@ -257,25 +259,35 @@ def without_secrets(
 
 
 def _around(message: str, secrets: Sequence[FoundSecret]) -> Iterator[tuple[str, frozenset[SecretKind]]]:
-    """The message, or of a long one the lines and words around each secret."""
-    if not secrets:
-        return
-    if len(message) <= _WHOLE_CHARS:
-        yield message.strip(), frozenset(secret.kind for secret in secrets)
-        return
-    begin, end, kinds = -1, -1, set[SecretKind]()
-    for secret in secrets:
-        if kinds and secret.start - _AROUND_CHARS > end:
-            yield message[begin:end].strip(), frozenset(kinds)
-            kinds = set()
-        if not kinds:  # from a whole word on
-            begin = max(0, secret.start - _AROUND_CHARS)
-            begin = begin and max(message.find(" ", begin, secret.start) + 1, begin)
-        end, kinds = min(len(message), secret.end + _AROUND_CHARS // 2), kinds | {secret.kind}
-        space = message.rfind(" ", secret.end, end)
-        if end < len(message) and space >= 0:  # to a whole word
-            end = space
-    yield message[begin:end].strip(), frozenset(kinds)
+    """The message, or of a long one the lines and words around each secret, in pieces a memory has room for."""
+    pieces: list[tuple[int, int, frozenset[SecretKind]]] = []  # which overlap nowhere
+    begin, end, kinds = 0, len(message), {secret.kind for secret in secrets}
+    if len(message) > _WHOLE_CHARS:
+        most = min(_PIECE_CHARS, conf.CONTENT_MAX_CHARS) - _AROUND_CHARS // 2
+        free, kinds = 0, set()  # from `free` on the next piece may begin
+        for n, secret in enumerate(secrets):
+            if kinds and secret.start - _AROUND_CHARS > end:
+                pieces.append((begin, end, frozenset(kinds)))
+                kinds = set()
+            elif kinds and secret.end - begin > most:  # what stands between two secrets belongs to the second
+                last = secrets[n - 1].end
+                line_ends = (message.find(mark, last, secret.start) + 1 for mark in _LINE_ENDS)
+                free = next(filter(None, line_ends), last)
+                pieces.append((begin, free, frozenset(kinds)))
+                kinds = set()
+            if not kinds:  # from a whole word on
+                begin = max(free, secret.start - _AROUND_CHARS)
+                begin = begin if begin == free else max(message.find(" ", begin, secret.start) + 1, begin)
+            end, kinds = min(len(message), secret.end + _AROUND_CHARS // 2), kinds | {secret.kind}
+            space = message.rfind(" ", secret.end, end)
+            if end < len(message) and space >= 0:  # to a whole word
+                end = space
+    if kinds:
+        pieces.append((begin, end, frozenset(kinds)))
+    for begin, end, kinds_of_piece in pieces:
+        for at in range(begin, end, conf.CONTENT_MAX_CHARS):  # a single secret may be longer: a key
+            if words := message[at : min(at + conf.CONTENT_MAX_CHARS, end)].strip():
+                yield words, kinds_of_piece
 
 
 def turn_without_secrets(turn: Turn, rule: str) -> tuple[Turn, list[SecretStatement]]:

@@ -55,6 +55,60 @@ def test_it_is_stored_in_one_memory_and_in_no_message(api: Api) -> None:
         assert cursor.fetchone() == (0,)
 
 
+def many_secrets(line: str, most: int = 260) -> tuple[str, list[str]]:
+    """A message with a secret in each line, and these secrets."""
+    values = [f"Kx{n * 7919 % 10_000:04}vQ{n}zR" for n in range(1, most)]
+    return "\n".join(line.format(n=n, value=value) for n, value in enumerate(values, start=1)), values
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SERVICE_{n}_PASSWORD={value}   # of machine {n}",
+        "{n}号服务器 10.0.{n}.7，用户 admin{n}，密码：{value}",
+        "{n}号服务器的密码：{value}；它在{n}号机房的第三排机柜里，钥匙在前台",
+    ],
+)
+def test_of_a_message_with_many_each_is_kept_whole_and_once(api: Api, line: str) -> None:
+    message, values = many_secrets(line)
+    assert len(message) > 8_000
+    say(api, message)
+    kept = list(Entry.objects.filter(category="credential").values_list("content", flat=True))
+    assert max(map(len, kept)) <= 2_000
+    for n, value in enumerate(values, start=1):
+        (content,) = (content for content in kept if value in content)
+        before = content[: content.index(value)].splitlines()[-1]
+        assert str(n) in before, (before, value)  # what it is the secret of stands before it
+    turn = Entry.objects.get(type="chat_turn")
+    assert "[secret]" in turn.content and not any(value in turn.content for value in values)
+
+
+def test_in_one_line_each_is_kept_whole_and_once(api: Api) -> None:
+    message, values = many_secrets("password {n}: {value},", most=500)
+    assert len(message) > 8_000
+    say(api, message.replace("\n", " "))
+    kept = list(Entry.objects.filter(category="credential").values_list("content", flat=True))
+    assert [sum(value in content for content in kept) for value in values] == [1] * len(values)
+
+
+def test_one_that_is_longer_than_a_memory_is_kept_in_several(api: Api) -> None:
+    lines = [f"{n:063}q" for n in range(200)]
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
+    say(api, f"Here is the key of the build server, keep it safe.\n{key}\nIt is valid until May.")
+    kept = list(Entry.objects.filter(category="credential").order_by("pk").values_list("content", flat=True))
+    assert len(kept) == 2 and "".join("".join(kept).split()).count("q") >= 200
+    assert not Entry.objects.filter(type="chat_turn", content__contains=lines[7]).exists()
+
+
+def test_a_report_with_many_keeps_them_too(api: Api) -> None:
+    message, values = many_secrets("SERVICE_{n}_PASSWORD={value}   # of machine {n}")
+    session = api.post("sessions", {"address": TELEGRAM}).json()["id"]
+    reported = api.post(f"sessions/{session}/events", {"events": [{"kind": "user", "content": message}]})
+    assert reported.status_code == 201, reported.json()
+    kept = "\n".join(Entry.objects.filter(category="credential").values_list("content", flat=True))
+    assert [kept.count(value) for value in values] == [1] * len(values)
+
+
 def test_no_other_member_of_a_group_hears_it_and_its_owner_asks_alone(api: Api) -> None:
     say(api, TURN, GROUP)
     for address in (GROUP, BORIS):
