@@ -6,8 +6,10 @@ import pytest
 
 from memories.language.attributes import is_of_author, read, replaces
 from memories.language.compare import corrects
+from memories.language.lasting import lasting_sentences
 
 PAIRS = Path(__file__).parents[3] / "evals" / "data" / "told_anew.txt"
+ONE_AT_A_TIME = Path(__file__).with_name("one_at_a_time.txt")
 #: What the rules are known not to read.
 MISSED = {"I have no pets."}
 
@@ -15,6 +17,19 @@ MISSED = {"I have no pets."}
 def pairs(*, that_replace: bool) -> list[tuple[str, str]]:
     lines = [line.split("|") for line in PAIRS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return [(earlier, later) for _language, kind, earlier, later in lines if (kind == "replaces") is that_replace]
+
+
+def sentences(*, that_tell: bool) -> list[tuple[str, str, str]]:
+    """Attribute, what was told of it, and a sentence that tells it anew, or only sounds so."""
+    text = ONE_AT_A_TIME.read_text(encoding="utf-8")
+    lines = [line.split("|") for line in text.splitlines() if line and not line.startswith("#")]
+    earlier = {head.removeprefix("older "): sentence for head, sentence in lines if head.startswith("older ")}
+    heads = [(head, sentence) for head, sentence in lines if not head.startswith("older ")]
+    return [
+        (name.split()[0], earlier[name], sentence)
+        for head, sentence in heads
+        if head.startswith("no_") is not that_tell and (name := head.removeprefix("no_"))
+    ]
 
 
 @pytest.mark.parametrize(("earlier", "later"), [pair for pair in pairs(that_replace=True) if pair[0] not in MISSED])
@@ -25,6 +40,21 @@ def test_what_is_told_anew_takes_the_place_of_what_was_told(earlier: str, later:
 @pytest.mark.parametrize(("earlier", "later"), pairs(that_replace=False))
 def test_what_may_both_be_true_does_not(earlier: str, later: str) -> None:
     assert not replaces(later, earlier)
+
+
+@pytest.mark.parametrize(("attribute", "earlier", "later"), sentences(that_tell=True))
+def test_a_move_a_new_name_and_another_count_take_the_place_of_what_was_told(
+    attribute: str, earlier: str, later: str
+) -> None:
+    assert replaces(later, earlier), read(later)
+
+
+@pytest.mark.parametrize(("attribute", "earlier", "later"), sentences(that_tell=False))
+def test_what_only_sounds_like_a_home_a_name_or_a_count_tells_none(attribute: str, earlier: str, later: str) -> None:
+    values = read(later).values
+    assert attribute not in {value.attribute for value in values}
+    assert not replaces(later, earlier)
+    assert values or attribute == "count" or not lasting_sentences(later)
 
 
 @pytest.mark.parametrize(

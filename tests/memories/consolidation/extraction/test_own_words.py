@@ -124,6 +124,13 @@ def test_what_there_is_one_of_is_replaced_without_a_word_in_common_and_both_stay
         ("I live in Tampere.", "I moved to Turku in 2004 but came back."),
         ("我住在浙江。", "我住在温州。"),
         ("我在苏州上班。", "我现在在华为上班。"),
+        ("I live in Berlin.", "We moved to Kubernetes last week."),
+        ("I live in Berlin.", "I moved to Linux."),
+        ("我住在北京。", "我住院了。"),
+        ("我住在北京。", "我们搬到新办公室了。"),
+        ("我叫王芳。", "我叫滴滴了，五分钟到。"),
+        ("叫我小王", "叫我起床"),
+        ("I have two kids.", "I have one kid at school now."),
     ],
 )
 def test_what_may_both_be_true_is_not_replaced(api: Api, before: str, after: str) -> None:
