@@ -68,6 +68,8 @@ def judge(old: str, new: str) -> ConflictVerdict:
     before, after = older.claim, newer.claim
     if not (before and after and before.relation.name == after.relation.name):
         return _judge_frame(older, newer)
+    if before.relation.name == "home" and older.is_of_home and newer.is_move and not newer.names_new_home:
+        return ConflictVerdict.NONE  # to another desk, to other software
     # Both are of the same; a «he» may be anybody
     if _ANYBODY.fullmatch(before.who) or _ANYBODY.fullmatch(after.who):
         return ConflictVerdict.NONE

@@ -57,6 +57,92 @@ def test_pairs_of_a_line_and_something_newer(name: str) -> None:
     assert len(chosen) == 30 and right >= (26 if name == "contradicting" else 30)
 
 
+HOME, WORK = "The user lives in Berlin.", "The user works at Siemens."
+
+
+@pytest.mark.parametrize(
+    ("old", "newer"),
+    [
+        *(
+            (HOME, newer)
+            for newer in (
+                "User moved to Linux",
+                "The user moved to Slack.",
+                "The user moved to a new desk.",
+                "The user moved to the marketing team.",
+                "The user has moved from Jira to Linear.",
+                "The user moved into management.",
+                "The user moved to Postgres 16 last week.",
+                "The user settled in well at work.",
+                "We moved to Kubernetes last week.",
+            )
+        ),
+        *(
+            ("用户住在北京。", newer)
+            for newer in (
+                "用户搬到了新办公室。",
+                "用户搬到了Linux。",
+                "用户搬到新工位了。",
+                "用户迁到阿里云了。",
+                "用户搬去市场部了。",
+                "用户搬到VS Code了。",
+            )
+        ),
+        *(
+            (WORK, newer)
+            for newer in (
+                "The user joined a choir.",
+                "The user joined a gym.",
+                "The user joined the beta program.",
+                "The user joined Netflix.",
+                "The user joined the company choir.",
+                "The user joined the call as a guest.",
+                "The user joined a club as treasurer.",
+                "The user started at a new gym.",
+                "The user started with yoga.",
+                "The user started working with a new trainer.",
+                "The user started working at seven.",
+                "The user started work at 7.",
+                "The user retired the old server.",
+                "The user now works at night.",
+            )
+        ),
+        ("用户在西门子工作。", "用户参加了入职培训。"),
+        ("用户在西门子工作。", "用户入职三周年了。"),
+        ("用户在西门子工作。", "用户加入了合唱团。"),
+    ],
+)
+def test_software_a_desk_and_a_gym_hide_neither_home_nor_employer(old: str, newer: str) -> None:
+    assert not outdates(newer, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "newer"),
+    [
+        *((HOME, newer) for newer in ("The user moved to Munich.", "The user has moved from Berlin to Lyon.")),
+        *((HOME, newer) for newer in ("The user relocated to San Francisco.", "We moved to Lyon last week.")),
+        *((HOME, newer) for newer in ("The user moved into a flat in Bonn.", "The user settled in Oslo.")),
+        *(("用户住在北京。", newer) for newer in ("用户搬到了杭州。", "用户搬家到成都了。", "用户搬到Boston了。")),
+        *((WORK, newer) for newer in ("The user joined Bosch as an engineer.", "The user joined the team at Bosch.")),
+        *((WORK, newer) for newer in ("The user started working at Bosch.", "The user started a new job at Bosch.")),
+        *((WORK, newer) for newer in ("The user joined a new company last month.", "The user retired.")),
+        *((WORK, newer) for newer in ("The user now works for Bosch.", "The user started at a new firm.")),
+        *(("用户在西门子工作。", newer) for newer in ("用户入职博世了。", "用户跳槽到博世了。")),
+    ],
+)
+def test_a_move_and_a_new_employer_do(old: str, newer: str) -> None:
+    assert outdates(newer, old)
+
+
+@pytest.mark.django_db
+def test_a_line_stays_in_the_profile_beside_a_gym_and_an_operating_system(scope: Scope) -> None:
+    lines = [line(scope, content, category="identity") for content in (HOME, WORK)]
+    for content in ("The user joined a gym.", "The user moved to Linux."):
+        put(scope, content, tier=2, category="identity")
+    assert [mark_of(entry) for entry in lines] == [None, None]
+    assert set(profile(scope)) == {HOME, WORK}
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("tier", [None, 1, 2])
 def test_it_is_handed_out_no_more_at_once(scope: Scope, tier: int | None) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from memories.language.attributes import is_of_author, read, replaces
-from memories.language.compare import corrects
+from memories.language.compare import corrects, tells_anew
 from memories.language.lasting import lasting_sentences
+from memories.language.statement import read as statement
 
 PAIRS = Path(__file__).parents[3] / "evals" / "data" / "told_anew.txt"
 ONE_AT_A_TIME = Path(__file__).with_name("one_at_a_time.txt")
@@ -53,7 +54,7 @@ def test_a_move_a_new_name_and_another_count_take_the_place_of_what_was_told(
 def test_what_only_sounds_like_a_home_a_name_or_a_count_tells_none(attribute: str, earlier: str, later: str) -> None:
     values = read(later).values
     assert attribute not in {value.attribute for value in values}
-    assert not replaces(later, earlier)
+    assert not replaces(later, earlier) and not tells_anew(statement(later), statement(earlier))
     assert values or attribute == "count" or not lasting_sentences(later)
 
 
