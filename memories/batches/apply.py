@@ -17,7 +17,14 @@ from memories.batches.planning import counts_of
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
-from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
+from memories.exceptions import (
+    EntryNotFound,
+    InvalidDraft,
+    LineChanged,
+    PlatformError,
+    ScopeFrozen,
+    VersionConflict,
+)
 from memories.models import Batch, BatchChange, Entry, Policy, Scope
 from memories.models.change import acting
 from memories.models.tenancy import lock_scopes
@@ -25,6 +32,8 @@ from memories.models.tenancy import lock_scopes
 log = structlog.get_logger(__name__)
 #: Rows a transaction: short enough that no writer of the scope notices.
 CHUNK = 500
+#: Refusals that stop a batch, which goes on later: no row is to blame.
+NOT_OF_ROWS = (ScopeFrozen, ConnectionError)
 
 
 def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | None = None) -> Batch:
@@ -175,9 +184,11 @@ def _edit(work: _Work, rows: list[_PlannedRow[steps.EditStep]]) -> None:
             entries.update(change.entry, edit, now=work.now, actor=work.batch.actor, expected_version=version)
         except EntryNotFound:
             change.skip(SkipReason.GONE)
-        except VersionConflict:
+        except (VersionConflict, LineChanged):
             change.skip(SkipReason.CHANGED)
-        except InvalidDraft as problem:
+        except NOT_OF_ROWS:
+            raise
+        except (OSError, PlatformError) as problem:
             change.skip(SkipReason.UNSTORABLE, str(problem))
         else:
             change.state = ChangeState.APPLIED
@@ -252,14 +263,46 @@ def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[steps.Step]]) -> None:
     for row in rows:
         groups[row.step].append(row.change)
     for step, changes in groups.items():
-        if not isinstance(step, steps.UndoStep):
-            _mark(changes, _outcome(work, step, _expected_versions(changes)))
-            continue
-        of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
-        for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
-            column_changes = [change for change in changes if getattr(change, column) is not None]
-            if ids := [getattr(change, column) for change in column_changes]:
-                _mark(column_changes, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
+        _apply_together(work, step, changes)
+
+
+def _apply_together(work: _Work, step: steps.Step, changes: list[BatchChange]) -> None:
+    """Apply one step to some rows; where it is refused, as by their files, to as many of them as it can be.
+
+    Raises ScopeFrozen.
+    """
+    try:
+        with transaction.atomic():
+            _apply_step(work, step, changes)
+    except NOT_OF_ROWS:
+        raise
+    except (OSError, PlatformError) as refusal:
+        # File by file; then to halves, where a line is refused: another problem is the whole file's
+        of_entries = [change.entry_id for change in changes if change.entry_id is not None]
+        path_of = dict(Entry.objects.in_scope(work.scope).filter(pk__in=of_entries).values_list("pk", "path"))
+        by_path: defaultdict[str, list[BatchChange]] = defaultdict(list)
+        for change in changes:
+            by_path[path_of.get(change.entry_id or 0, "")].append(change)
+        parts, half = list(by_path.values()), len(changes) // 2
+        if len(parts) == 1 and half and (isinstance(refusal, InvalidDraft) or "" in by_path):
+            parts = [changes[:half], changes[half:]]
+        if len(parts) == 1:
+            for change in changes:
+                change.skip(SkipReason.UNSTORABLE, str(refusal))
+            return
+        for part in parts:
+            _apply_together(work, step, part)
+
+
+def _apply_step(work: _Work, step: steps.Step, changes: list[BatchChange]) -> None:
+    if not isinstance(step, steps.UndoStep):
+        _mark(changes, _outcome(work, step, _expected_versions(changes)))
+        return
+    of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
+    for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
+        column_changes = [change for change in changes if getattr(change, column) is not None]
+        if ids := [getattr(change, column) for change in column_changes]:
+            _mark(column_changes, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
 
 
 def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> BulkOutcome:

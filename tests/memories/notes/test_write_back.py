@@ -5,13 +5,17 @@ from pathlib import Path
 import pytest
 
 from memories import batches, entries
-from memories.batches import bulk_actions
+from memories.batches import PlanRow, bulk_actions
+from memories.batches.descriptions import note_of
+from memories.batches.steps import EditStep
+from memories.choices import BatchState, ChangeState, ScopeKind
 from memories.entries import Edit
 from memories.exceptions import LineChanged
-from memories.models import Entry, FileState, Scope
+from memories.lifecycle import expiry
+from memories.models import Batch, BatchChange, Entry, FileState, Scope
 from memories.notes.index import sync_scope
-from tests.conftest import NOW
-from tests.memories.notes.test_index import DAY, lines, sync, write
+from tests.conftest import NOW, make_draft, make_scope
+from tests.memories.notes.test_index import DAY, LONG_TERM, lines, sync, write
 
 TEXT = """# Saturday
 
@@ -117,3 +121,70 @@ def test_a_line_that_cannot_be_struck_keeps_no_other_from_it(files: Path, scope:
     assert (state.problem, state.detail) == ("not_written", "This is part of a longer text; change it in the file.")
     sync(scope)
     assert lines(scope) == []
+
+
+def due(*rows: Entry) -> None:
+    Entry.objects.filter(pk__in=[row.pk for row in rows]).update(expires_at=NOW)
+
+
+def night(scope: Scope, run: str = "expire:1:2026-03-01") -> dict[str, int]:
+    return expiry.expire_due(scope.workspace_id, now=NOW, run=run)
+
+
+def test_a_line_that_cannot_be_struck_keeps_nothing_else_from_ending(files: Path, scope: Scope) -> None:
+    path = files / DAY
+    write(files, DAY, "- one 一\n- two\n\n" + "very long 很长 " * 900 + "\n\nthree 三\n")
+    sync(scope)
+    later = make_scope(scope.workspace, kind=ScopeKind.USER, key="telegram:direct_u77")
+    told = entries.remember(make_draft(later, "the ferry leaves at nine"), now=NOW, actor="t").entry
+    parts = list(Entry.objects.in_scope(scope).filter(line_from=4))
+    assert len(parts) > 1
+    due(*Entry.objects.in_scope(scope).live(), told)
+    assert night(scope) == {"scopes": 2, "entries": 4}
+    assert path.read_text().count("<!-- expired") == 3
+    assert set(Entry.objects.live()) == set(parts)
+    assert set(Batch.objects.values_list("state", flat=True)) == {BatchState.APPLIED}
+    left = BatchChange.objects.filter(state=ChangeState.LEFT)
+    assert set(left.values_list("entry", flat=True)) == {part.pk for part in parts}
+    reasons = {note_of(change) for change in left}
+    assert reasons == {("unstorable", "This is part of a longer text; change it in the file.")}
+    assert in_step(scope)
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_memory_from_ending(path: Path, files: Path, scope: Scope) -> None:
+    write(files, LONG_TERM, "- 妹妹叫小雨\n")
+    sync(scope)
+    told = entries.remember(make_draft(scope, "the ferry leaves at nine"), now=NOW, actor="t").entry
+    path.write_bytes(TEXT.encode("utf-16"))
+    due(*Entry.objects.in_scope(scope).live())
+    assert night(scope) == {"scopes": 1, "entries": 2}
+    assert {row.path for row in Entry.objects.in_scope(scope).live()} == {DAY}
+    assert not Entry.objects.live().filter(pk=told.pk).exists()
+    assert "<!-- expired" in (files / LONG_TERM).read_text()
+    path.write_text(TEXT)
+    assert night(scope, "expire:1:2026-03-02") == {"scopes": 1, "entries": 3}
+    assert path.read_text().count("<!-- expired") == 3
+
+
+def test_an_undo_and_new_words_are_refused_for_the_lines_of_one_file_alone(
+    path: Path, files: Path, scope: Scope
+) -> None:
+    write(files, LONG_TERM, "- 妹妹叫小雨\n")
+    sync(scope)
+    chosen = list(Entry.objects.in_scope(scope).order_by("pk"))
+    done = bulk_actions.apply_action(chosen, bulk_actions.expire(), now=NOW, actor="user:op", reason="tidy")
+    path.write_bytes(TEXT.encode("utf-16"))
+    undone = batches.apply_batch(batches.plan_undo(done.batches[0], now=NOW, actor="user:op"), now=NOW)
+    assert (undone.state, undone.counts) == (BatchState.APPLIED, {"undo": 1})
+    assert (files / LONG_TERM).read_text() == "- 妹妹叫小雨\n"
+    path.write_text(TEXT)
+    again = batches.plan_undo(done.batches[0], now=NOW, actor="user:op")
+    assert batches.apply_batch(again, now=NOW).counts == {"undo": 3}
+
+    path.write_text(TEXT.replace("Tuesday", "Wednesday"))
+    nina, little = entry("Nina"), entry("妹妹叫小雨，")
+    rows = [PlanRow.of(row, EditStep(columns={"content": f"{row.content}!"})) for row in (nina, little)]
+    plan = batches.plan(scope, rows, name="reword", run="reword", actor="user:op", now=NOW)
+    assert batches.apply_batch(plan, now=NOW).counts == {"change": 1}
+    assert plan.changes.get(entry=nina).note == "changed"
+    assert "- 妹妹叫小雨，住在杭州!\n" in path.read_text() and "Wednesday" in path.read_text()
