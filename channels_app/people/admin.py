@@ -88,7 +88,7 @@ def _unlink(call: ActionCall) -> Outcome:
 LINK = Action(
     name="link", label=gettext_lazy("Link identities"), right="operate", audit=AuditEvent.SETTING, back=_back,
     act=_link,
-    rows=lambda call: linking.preview_link(call.arguments["workspace"], call.arguments["peers"]),
+    rows=lambda call: linking.preview_link(call.arguments["workspace"], call.arguments["peers"], now=call.now),
     form=lambda call: call.bound(LinkForm).offer(call.rows.apart),
     question=lambda call: Question(
         template="admin/memplatform/people/link.html", rows=(), context={"preview": call.rows}

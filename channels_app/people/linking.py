@@ -56,11 +56,12 @@ def person_for(workspace_id: int, peer: Peer) -> Person:
 def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: str, now: datetime) -> Person:
     """Make these peers, and those linked to one of them, one person's; from now on a turn goes to their memory.
 
-    What was remembered before is carried over afterwards. Raises PeopleUnclear, ScopeFrozen.
+    What was remembered before is carried over afterwards. Raises PeopleUnclear, also while one of them was unlinked and
+    its memories are on their way back, and ScopeFrozen.
     """
     with transaction.atomic(), acting(actor):
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        check(workspace.pk, peers)
+        check(workspace.pk, peers, now=now)
         peers = list(dict.fromkeys(peers))
         people = [person_for(workspace.pk, peer) for peer in peers]
         person = next((candidate for candidate in people if candidate.united_at), people[0])
@@ -91,8 +92,8 @@ def keep_one_memory_a_person(channels: Sequence[Channel], *, actor: str) -> None
             transaction.on_commit(partial(cards.forget_channels, channel.workspace_id))
 
 
-def check(workspace_id: int, peers: Sequence[Peer]) -> None:
-    """Raises PeopleUnclear where these cannot be one person, and ScopeFrozen where a memory may not be changed."""
+def check(workspace_id: int, peers: Sequence[Peer], *, now: datetime) -> None:
+    """Raises PeopleUnclear where these cannot be one person yet, and ScopeFrozen where a memory may not be changed."""
     if len(set(peers)) < 2:
         raise PeopleUnclear(_("Name two identities or more."))
     if len(set(peers)) > PEERS_MOST:
@@ -102,8 +103,18 @@ def check(workspace_id: int, peers: Sequence[Peer]) -> None:
     if len(united) > 1:
         raise PeopleUnclear(_("Some of them are linked to different people: unlink them there first."))
     keys = {peer.own_key for peer in peers} | {identity.person.scope_key for identity in identities}
+    # An identity has one unused memory: that of the person it was unlinked from is emptied before it has another
+    people = {identity.person_id for identity in identities}
+    theirs = Identity.objects.filter(workspace_id=workspace_id, person__in=people).exclude(unused_key="")
+    unlinked = [identity for identity in theirs if identity.unused_key != identity.own_key]
+    keys |= {identity.unused_key for identity in unlinked if identity.carried_version is None}
     if Scope.objects.filter(workspace_id=workspace_id, key__in=keys, frozen=True).exists():
         raise ScopeFrozen
+    for identity in waiting(now=now).filter(pk__in=[identity.pk for identity in unlinked]):
+        if identity.carried_version is None or count_left(identity):
+            raise PeopleUnclear(
+                _("An account was unlinked just now; its memories are on their way. Try again in a minute.")
+            )
 
 
 def _turn_to(identity: Identity, unused_key: str, now: datetime) -> None:
@@ -390,9 +401,9 @@ class UnlinkPreview:
     is_last: bool  # then everything goes along
 
 
-def preview_link(workspace: Workspace, chosen_peers: Sequence[Peer]) -> LinkPreview:
+def preview_link(workspace: Workspace, chosen_peers: Sequence[Peer], *, now: datetime) -> LinkPreview:
     """Raises PeopleUnclear, ScopeFrozen."""
-    check(workspace.pk, chosen_peers)
+    check(workspace.pk, chosen_peers, now=now)
     peers = with_linked(workspace.pk, chosen_peers)
     by_peer = {Peer(identity.platform, identity.peer): identity for identity in identities_of(workspace.pk, peers)}
     new = [peer for peer in peers if not (peer in by_peer and by_peer[peer].person.united_at)]

@@ -11,6 +11,7 @@ from hashlib import sha256
 from secrets import token_hex
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -426,15 +427,17 @@ def _link(message: Written, code: str, now: datetime) -> str:
     other = fresh.exclude(pk=contact.pk).select_related("connection__channel").first()
     if other is None or other.connection.channel.dm_scope != DmScope.PER_PEER:
         return _("This code is not known, or its time is over.")
-    if not Contact.objects.filter(pk=other.pk, link_code=other.link_code).update(link_code="", link_code_at=None):
-        return _("This code is not known, or its time is over.")
     peers = [
         Peer(other.connection.channel.platform, other.peer),
         Peer(message.connection.channel.platform, message.incoming.peer),
     ]
     actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    unused = Contact.objects.filter(pk=other.pk, link_code=other.link_code)
     try:
-        linking.link(workspace, peers, actor=actor, now=now)
+        with transaction.atomic():  # a refusal uses no code up
+            if not unused.update(link_code="", link_code_at=None):
+                return _("This code is not known, or its time is over.")
+            linking.link(workspace, peers, actor=actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
     linking.unite_soon()

@@ -1,5 +1,7 @@
 """Linked peers share one memory, and get their own back when they are unlinked (E1)."""
 
+import functools
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from channels_app.people.peers import Peer, PeopleUnclear
 from memories import batches, entries
 from memories.batches import moving
 from memories.choices import EntryType, Source
+from memories.exceptions import ScopeFrozen
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.channels_app.people.conftest import (
     ANN_LARK,
@@ -27,6 +30,7 @@ from tests.channels_app.people.conftest import (
 from tests.conftest import NOW, Api, make_draft
 
 pytestmark = pytest.mark.django_db
+BOB = Peer("wechat", "w1")
 
 
 def test_linked_accounts_write_to_and_recall_from_one_memory(office: Api, workspace: Workspace) -> None:
@@ -141,6 +145,53 @@ def test_two_people_who_are_linked_already_are_not_one(office: Api, workspace: W
     link(workspace, Peer("wechat", "w1"), Peer("wechat", "w2"))
     with pytest.raises(PeopleUnclear, match="unlink them there first"):
         linking.link(workspace, [ANN_TG, Peer("wechat", "w1")], actor="user:ops", now=NOW)
+
+
+def test_what_an_unlinking_has_on_its_way_is_left_behind_by_no_link(office: Api, workspace: Workspace) -> None:
+    before, later = live_in("direct_lark%3aou_9"), NOW + timedelta(minutes=1)
+    wrong = link(workspace)
+    linking.separate(identity(ANN_LARK), actor="user:ops", now=NOW)
+    for refused in (linking.preview_link, functools.partial(linking.link, actor="user:ops")):
+        with pytest.raises(PeopleUnclear, match="memories are on their way. Try again in a minute"):
+            refused(workspace, (BOB, ANN_LARK), now=NOW)
+    linking.unite_waiting(now=NOW)
+    right = linking.link(workspace, (BOB, ANN_LARK), actor="user:ops", now=later)
+    linking.unite_waiting(now=later)
+    assert live_in(f"direct_{right.key}") == before
+    assert not before & live_in(f"direct_{wrong.key}")
+
+
+def test_what_came_late_into_the_memory_of_others_goes_before_the_next_link(office: Api, workspace: Workspace) -> None:
+    """As by a turn that began before the account was unlinked."""
+    wrong = link(workspace)
+    linking.separate(identity(ANN_LARK), actor="user:ops", now=NOW)
+    linking.unite_waiting(now=NOW)
+    shared = Scope.objects.get(key=f"direct_{wrong.key}")
+    by_ann, by_lark = ({"slots": {"channel": peer.platform, "sender_id": peer.peer}} for peer in (ANN_TG, ANN_LARK))
+    entries.remember(make_draft(shared, "今天我去看牙医", **by_ann), now=NOW, actor="bot:bot")
+    linking.preview_link(workspace, (ANN_LARK, BOB), now=NOW)  # that is whose memory it is
+    entries.remember(make_draft(shared, "My dentist is on Elm Street", **by_lark), now=NOW, actor="bot:bot")
+    with pytest.raises(PeopleUnclear, match="on their way"):
+        linking.link(workspace, (ANN_LARK, BOB), actor="user:ops", now=NOW)
+    linking.unite_waiting(now=NOW)
+    person = link(workspace, ANN_LARK, BOB)
+    assert "My dentist is on Elm Street" in live_in(f"direct_{person.key}")
+
+
+def test_what_is_on_its_way_out_of_a_frozen_memory_waits_for_it_and_for_the_link(
+    office: Api, workspace: Workspace
+) -> None:
+    wrong = link(workspace)
+    linking.separate(identity(ANN_LARK), actor="user:ops", now=NOW)
+    Scope.objects.filter(key=f"direct_{wrong.key}").update(frozen=True)
+    with pytest.raises(ScopeFrozen):
+        linking.link(workspace, (ANN_LARK, BOB), actor="user:ops", now=NOW)
+
+
+def test_accounts_without_any_memory_are_linked_and_unlinked_at_once(workspace: Workspace) -> None:
+    for peer in (BOB, Peer("wechat", "w2")):
+        linking.link(workspace, (ANN_LARK, peer), actor="user:ops", now=NOW)
+        linking.separate(identity(ANN_LARK), actor="user:ops", now=NOW)
 
 
 def test_a_linked_turn_takes_no_statement_more(office: Api, workspace: Workspace) -> None:

@@ -154,6 +154,23 @@ def test_a_person_unlinks_and_each_account_has_what_was_its_own(chats: Chats, mo
     assert "rye bread" in chats.at_telegram("/memory")
 
 
+def test_who_unlinks_and_links_at_once_is_asked_to_wait_and_keeps_the_code(chats: Chats, model: FakeModel) -> None:
+    """The first link was with somebody else: nothing of hers may stay there."""
+    code = chats.at_telegram("/link", user=BOB).split()[-1]
+    chats.at_slack(f"/link {code}")
+    linking.unite_waiting(now=timezone.now())
+    assert "cello" in chats.at_telegram("/memory", user=BOB)
+    chats.at_slack("/unlink")
+    code = chats.at_telegram("/link").split()[-1]
+    assert "Try again in a minute" in chats.at_slack(f"/link {code}")
+    linking.unite_waiting(now=timezone.now())
+    assert "share one memory" in chats.at_slack(f"/link {code}")
+    linking.unite_waiting(now=timezone.now())
+    assert "cello" in chats.at_telegram("/memory") and "dinghy" in chats.at_slack("/memory")
+    assert "cello" not in chats.at_telegram("/memory", user=BOB)
+    assert "not known" in chats.at_slack(f"/link {code}")
+
+
 def test_nobody_unlinks_somebody_else(chats: Chats, model: FakeModel) -> None:
     chats.link()
     assert "not linked" in chats.at_telegram("/unlink", user=BOB)
