@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,6 +18,7 @@ from django_q.tasks import async_task
 from channels_app import cards
 from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
+from channels_app.people.taken_out import TakenOut
 from memories import batches, postgresql
 from memories.batches import changed_since
 from memories.batches.moving import Carrying, carry_over
@@ -235,16 +237,20 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
     if is_first and is_linked(identity):
         suppression.carry_over(scope, target, actor=actor)
     elif is_first:
+        taken_out, others = TakenOut.of(scope, _carried_rows(identity)), others_of(identity)
+        keep_out = partial(
+            taken_out.keep_out, target, name=UNLINK, run=f"{run_of(identity)}{uuid4().hex[:16]}", actor=actor, now=now
+        )
         for batch in linking_batches(identity):
-            try:
-                with transaction.atomic():
-                    alone = _carried_alone(batch, others_of(identity))
-                    undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason, positions=alone)
-                    batches.start(undo)
-            except (NothingToUndo, BatchSettled, BatchBusy):
-                continue
-            batches.apply_batch(undo, now=now)
-        suppression.take_back(target, scope, actor=actor)
+            # In one transaction: what people took out meanwhile is in use at no moment
+            with suppress(NothingToUndo, BatchSettled, BatchBusy), transaction.atomic():
+                alone = _carried_alone(batch, others)
+                undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason, positions=alone)
+                batches.apply_batch(undo, now=now)
+                keep_out()
+        with transaction.atomic():  # lines of files, which stayed, and what somebody had put back
+            keep_out()
+            suppression.take_back(target, scope, actor=actor)
     name = LINK if is_linked(identity) else UNLINK
     carrying = Carrying(name=name, actor=actor, reason=reason, now=now, since=identity.since or now)
     while True:
@@ -340,6 +346,12 @@ def linking_batches(identity: Identity) -> list[Batch]:
     keys = [identity.own_key, identity.unused_key, identity.used_key]
     applied = own.filter(scope__key__in=keys, state=BatchState.APPLIED, undone_by=None)
     return list(applied.select_related("scope").order_by("-pk"))
+
+
+def _carried_rows(identity: Identity) -> QuerySet[BatchChange]:
+    """The rows by which its memories were carried to its person's, whether that was put back or not."""
+    rows = BatchChange.objects.filter(workspace_id=identity.workspace_id, batch__name=LINK)
+    return rows.filter(batch__run__startswith=run_of(identity))
 
 
 def run_of(identity: Identity) -> str:
@@ -454,8 +466,15 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
     batches = linking_batches(identity)
     there = [batch for batch in batches if batch.scope and batch.scope.key == identity.own_key]
     here = [batch for batch in batches if batch.scope and batch.scope.key == identity.used_key]
-    back = BatchChange.objects.filter(batch__in=there, state=ChangeState.APPLIED).count()
-    changed_count = sum(len(changed_since(batch)) for batch in here)
+    going = BatchChange.objects.filter(batch__in=there, state=ChangeState.APPLIED)
+    back = going.count()
+    changed = {entry for batch in here for entry in changed_since(batch)}
+    shared_scope = Scope.objects.filter(workspace_id=identity.workspace_id, key=identity.used_key).first()
+    if shared_scope and changed:  # what people took out of it is not in use anywhere
+        taken_out = TakenOut.of(shared_scope, _carried_rows(identity))
+        own = Entry.objects.filter(workspace_id=identity.workspace_id, pk__in=going.values("entry"))
+        back -= len(taken_out.among(own))
+        changed -= taken_out.causes.keys()
     creations = BatchChange.objects.filter(
         batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="", entry__isnull=False
     )
@@ -465,7 +484,7 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
     shared = also_carried(identity.workspace_id, other_identities)
     others = others.exclude(pk__in=creations.exclude(entry__in=shared.values("entry")).values("entry"))
     along = others.count() if is_last else others.filter(own_words(identity)).count()
-    return UnlinkPreview(back, changed_count, along, others.count() - along, is_last)
+    return UnlinkPreview(back, len(changed), along, others.count() - along, is_last)
 
 
 #: What is older says nothing about who writes now.

@@ -158,7 +158,8 @@ def undo_last(message: Written, *, now: datetime) -> None:
     """
     actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=actor, state=BatchState.APPLIED)
-    batch = mine.filter(run__startswith=RUN, reason__in=(FORGOTTEN, CORRECTED, REPLACED)).order_by("-pk").first()
+    of_chats = mine.filter(run__startswith=RUN, reason__in=(FORGOTTEN, CORRECTED, REPLACED))
+    batch = of_chats.order_by("-created_at", "-pk").first()
     notice = _open_notices(message).order_by("-pk").first()
     if batch is not None and (notice is None or batch.created_at > notice.at):
         if batch.reason == REPLACED:  # what was written in its place would stand beside it

@@ -1,21 +1,25 @@
 """Linked peers share one memory, and get their own back when they are unlinked (E1)."""
 
+import contextlib
 import functools
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from channels_app.models import Channel
 from channels_app.people import linking
 from channels_app.people.peers import Peer, PeopleUnclear
 from memories import batches, entries
-from memories.batches import moving
+from memories.batches import bulk_actions, moving
 from memories.choices import EntryType, Source
+from memories.entries import Edit
 from memories.exceptions import ScopeFrozen
-from memories.models import Batch, Entry, Scope, Workspace
+from memories.files.layout import scope_folder
+from memories.models import Batch, Entry, Scope, Suppression, Workspace
 from tests.channels_app.people.conftest import (
     ANN_LARK,
     ANN_TG,
@@ -28,6 +32,7 @@ from tests.channels_app.people.conftest import (
     say,
 )
 from tests.conftest import NOW, Api, make_draft
+from tests.memories.notes.test_index import sync, write
 
 pytestmark = pytest.mark.django_db
 BOB = Peer("wechat", "w1")
@@ -131,6 +136,151 @@ def test_what_was_taken_out_stays_out_of_the_shared_memory(office: Api, workspac
     person = link(workspace)
     office.post("turns", {"address": FROM_LARK, "user": "My sister is called Lena", "assistant": "Noted."})
     assert not any("Lena" in content for content in live_in(f"direct_{person.key}"))
+
+
+LENA, OWN = "User: My sister is called Lena", "direct_telegram%3au42"
+
+
+def forget(key: str, words: str = "Lena") -> Batch:
+    """What the person takes out of a memory in a chat."""
+    rows = list(Entry.objects.live().filter(scope__key=key, content__contains=words).select_related("scope"))
+    actor = "person:telegram:u42"
+    result = bulk_actions.apply_action(
+        rows, bulk_actions.expire(), now=NOW, actor=actor, reason="forgotten in the chat"
+    )
+    return result.batches[0]
+
+
+def unlink(peer: Peer) -> None:
+    linking.separate(identity(peer), actor="user:ops", now=NOW)
+    linking.unite_waiting(now=NOW)
+
+
+def put_back(batch: Batch) -> None:
+    batches.apply_batch(batches.plan_undo(batch, actor="person:telegram:u42", now=NOW), now=NOW)
+
+
+@pytest.mark.parametrize("way", ["in the chat", "over the API"])
+def test_what_was_forgotten_while_linked_stays_so_when_unlinked(office: Api, workspace: Workspace, way: str) -> None:
+    before = live_in(OWN)
+    person = link(workspace)
+    if way == "in the chat":
+        forget(f"direct_{person.key}")
+    else:
+        gone = Entry.objects.live().get(scope__key=f"direct_{person.key}", content__contains="Lena")
+        assert office.request("delete", f"entries/{gone.uid}").status_code == 200
+    preview = linking.preview_unlink(identity(ANN_TG))
+    assert (preview.back, preview.changed) == (1, 0)
+    unlink(ANN_TG)
+    assert live_in(OWN) == before - {LENA}
+    assert LENA not in live_in(f"direct_{person.key}")
+    assert "Lena" not in recalled(office, FROM_TG, "what is my sister called?")
+    office.post("turns", {"address": FROM_TG, "user": "My sister is called Lena", "assistant": "Noted."})
+    assert LENA not in live_in(OWN)
+
+
+@pytest.mark.parametrize("is_unlinked", [False, True])
+def test_what_was_forgotten_while_linked_is_there_again_when_that_is_undone(
+    office: Api, workspace: Workspace, is_unlinked: bool
+) -> None:
+    before = live_in(OWN)
+    person = link(workspace)
+    batch = forget(f"direct_{person.key}")
+    if not is_unlinked:
+        put_back(batch)
+    unlink(ANN_TG)
+    if is_unlinked:
+        for own in Batch.objects.filter(run=batch.run, actor=batch.actor).order_by("pk"):
+            put_back(own)
+        linking.unite_waiting(now=NOW)
+    assert live_in(OWN) == before
+    assert not Suppression.objects.exists()
+    assert LENA not in live_in(f"direct_{person.key}")
+
+
+def test_what_both_said_or_others_words_tell_is_forgotten_as_well(office: Api, workspace: Workspace) -> None:
+    """What was reworded before, what became part of another memory, and what the forgotten fact was drawn from."""
+    own = Scope.objects.get(key=OWN)
+    for words in ("Ann drinks green tea", "安喝绿茶", "Ann owns a piano", "A piano is Ann's"):
+        entries.remember(make_draft(own, words), now=NOW, actor="t")
+    other = Scope.objects.get(key=ANN_LARK.own_key)
+    entries.remember(make_draft(other, "Ann drinks green tea"), now=NOW, actor="t")
+    person = link(workspace)
+    shared = Scope.objects.get(key=f"direct_{person.key}")
+    live = Entry.objects.in_scope(shared).live()
+    chinese, turn = live.get(content="安喝绿茶"), live.get(content__contains="Mochi")
+    entries.update(chinese, Edit(columns={"content": "安喝红茶"}), now=NOW, actor="user:ops")
+    pianos = {entry.pk: None for entry in live.filter(content__contains="piano")}
+    whole = entries.remember(make_draft(shared, "There is a Steinway"), now=NOW, actor="t").entry
+    with transaction.atomic():
+        entries.merge(shared, whole.pk, pianos, now=NOW)
+    fact = make_draft(shared, "Ann lives in Hangzhou", type=EntryType.FACT, origins=tuple(turn.origins), tier=2)
+    entries.remember(fact, now=NOW, actor="extraction")
+    for words in ("green tea", "安喝红茶", "Steinway", "Ann lives"):
+        forget(shared.key, words)
+    unlink(ANN_TG)
+    assert live_in(OWN) == {LENA}
+    unlink(ANN_LARK)
+    assert live_in(ANN_LARK.own_key) == {"User: The quarterly report is due on Friday"}
+
+
+def test_what_somebody_said_again_after_forgetting_it_and_a_changed_memory_come_back(
+    office: Api, workspace: Workspace
+) -> None:
+    person = link(workspace)
+    shared = Scope.objects.get(key=f"direct_{person.key}")
+    forget(shared.key)
+    office.post("turns", {"address": FROM_TG, "user": "Remember that my sister is called Lena", "assistant": "Noted."})
+    cat = Entry.objects.live().get(scope=shared, content__contains="Mochi")
+    entries.update(cat, Edit(columns={"content": "My cat is called Momo"}), now=NOW, actor="user:ops")
+    unlink(ANN_TG)
+    assert {words for words in live_in(OWN) if "sister" in words} == {"User: Remember that my sister is called Lena"}
+    assert "User: I live in Hangzhou with my cat Mochi" in live_in(OWN)
+    assert "My cat is called Momo" in live_in(OWN)
+
+
+def test_a_line_of_a_file_that_was_forgotten_while_linked_is_struck(
+    office: Api, workspace: Workspace, tmp_path: Path, settings: Any
+) -> None:
+    settings.MEMORY_FILES_ROOT = tmp_path
+    own, files = Scope.objects.get(key=OWN), tmp_path / workspace.folder
+    path = scope_folder(workspace.folder, OWN).long_term
+    write(files, path, "- 妹妹叫小雨\n- two\n")
+    sync(own)
+    person = link(workspace)
+    forget(f"direct_{person.key}", "妹妹")
+    assert "- 妹妹叫小雨" in (files / path).read_text()
+    unlink(ANN_TG)
+    assert live_in(OWN) & {"妹妹叫小雨", "two"} == {"two"}
+    assert "<!-- expired" in (files / path).read_text()
+    sync(own)
+    assert "妹妹叫小雨" not in live_in(OWN)
+
+
+@pytest.mark.parametrize("step", range(1, 4))
+def test_killed_while_unlinking_what_was_forgotten_is_in_use_at_no_moment(
+    office: Api, workspace: Workspace, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = link(workspace)
+    forget(f"direct_{person.key}")
+    linking.separate(identity(ANN_TG), actor="user:ops", now=NOW)
+    apply, left = batches.apply_batch, [step]
+
+    def killed(batch: Batch, **kwargs: Any) -> Batch:
+        applied = apply(batch, **kwargs)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return applied
+
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        patch.setattr(batches, "apply_batch", killed)
+        linking.unite_waiting(now=NOW)
+    assert LENA not in live_in(OWN)
+    batches.resume(now=NOW)
+    assert LENA not in live_in(OWN)
+    linking.unite_waiting(now=NOW)
+    assert live_in(OWN) == {"User: I live in Hangzhou with my cat Mochi"}
 
 
 def test_a_channel_with_another_rule_and_a_group_stay_as_they_are(office: Api, workspace: Workspace) -> None:

@@ -171,6 +171,32 @@ def test_who_unlinks_and_links_at_once_is_asked_to_wait_and_keeps_the_code(chats
     assert "not known" in chats.at_slack(f"/link {code}")
 
 
+def test_what_a_person_forgot_while_linked_stays_so_when_unlinked_until_it_is_undone(
+    chats: Chats, model: FakeModel
+) -> None:
+    chats.link()
+    chats.at_slack("Remember that I bake rye bread.")
+    listed = chats.at_slack("/memory").split("\n")
+    number = next(line for line in listed if "cello" in line).partition(".")[0]
+    assert "cello" in chats.at_slack(f"/forget {number}")
+    chats.at_slack("/unlink")
+    linking.unite_waiting(now=timezone.now())
+    at_slack = chats.at_slack("/memory")
+    assert "rye bread" in at_slack and "cello" not in at_slack
+    assert live("cello") == set()
+    assert chats.at_slack("/undo") == "It is remembered again."
+    linking.unite_waiting(now=timezone.now())
+    assert "cello" in chats.at_slack("/memory")
+    assert "cello" not in chats.at_telegram("/memory")
+    chats.link()
+    chats.at_slack("/forget everything")
+    chats.at_slack("yes")
+    chats.at_slack("/unlink")
+    linking.unite_waiting(now=timezone.now())
+    assert "I know nothing about you yet" in chats.at_slack("/memory")
+    assert "dinghy" not in chats.at_telegram("/memory")
+
+
 def test_nobody_unlinks_somebody_else(chats: Chats, model: FakeModel) -> None:
     chats.link()
     assert "not linked" in chats.at_telegram("/unlink", user=BOB)
