@@ -1,6 +1,6 @@
 """Policies: what holds in a workspace, a preview of other numbers before they are saved, and every version (F2)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -380,7 +380,9 @@ class PolicyAdmin(RestrictedAdmin):
         context = {"form": form, "kind": policy_kind, "name": name, "text": text}
         if not (request.method == "POST" and form.is_valid()):
             return self._page(request, "policy_set", workspace, **context)
-        return self._preview_or_save(request, workspace, form.wanted(), hidden=form.hidden(), **context)
+        # A form that changes nothing speaks of all its numbers; else of the others nobody spoke
+        about = [] if form.wanted() != values else [number.subject for number in form.numbers]
+        return self._preview_or_save(request, workspace, form.wanted(), about, hidden=form.hidden(), **context)
 
     @needs(Right.READ)
     def versions(self, request: HttpRequest) -> HttpResponse:
@@ -395,21 +397,34 @@ class PolicyAdmin(RestrictedAdmin):
         if target is None:
             raise Http404
         if request.method == "POST":
-            return self._preview_or_save(request, workspace, target.values, hidden=[], version=target)
+            everything = [number.subject for kind in PolicyKind for number in numbers_of(kind)]
+            return self._preview_or_save(request, workspace, target.values, everything, hidden=[], version=target)
         policy_preview = preview(workspace, target.values, now=timezone.now())
         return self._page(request, "policy_set", workspace, version=target, preview=policy_preview, save=SaveForm())
 
     def _preview_or_save(
-        self, request: HttpRequest, workspace: Workspace, values: Values, *, hidden: Any, **context: Any
+        self,
+        request: HttpRequest,
+        workspace: Workspace,
+        values: Values,
+        about: Collection[Subject],
+        *,
+        hidden: Any,
+        **context: Any,
     ) -> HttpResponse:
-        """Save what was previewed; a preview where it was not asked to, or others changed something meanwhile."""
+        """Save what was previewed; a preview where it was not asked to, or others changed something meanwhile.
+
+        What they are `about` is put back also where it is as it holds.
+        """
         open_branches = branch.of_workspace(workspace.pk)
         if "to_branch" in request.POST:
             branch_batch = get_object_or_404(open_branches, pk=row_number(request.POST["branch"]))
-            branch.add_policies(branch_batch, values)
-            messages.success(request, gettext("They are on the branch: try it there, nothing holds yet."))
+            if branch.add_policies(branch_batch, values, about=about):
+                text = gettext("They are on the branch: try it there, nothing holds yet.")
+            else:
+                text = gettext("The branch no longer changes these numbers.")
+            messages.success(request, text)
             return HttpResponseRedirect(batch_url(branch_batch))
-        context["branches"] = [(row.pk, f"{batch_name(row)} · {row.scope}") for row in open_branches]
         is_saving = "confirmed" in request.POST
         save = SaveForm(request.POST if is_saving else None)
         present = fingerprint(Policy.objects.of(workspace.pk).values)
@@ -430,6 +445,8 @@ class PolicyAdmin(RestrictedAdmin):
             messages.success(request, f"{text} {gettext('It holds from the next call on.')}")
             return HttpResponseRedirect(_list_url(workspace.pk))
         policy_preview = policy_preview or preview(workspace, values, now=timezone.now())
+        offered = open_branches if policy_preview.changes else branch.of_policies(workspace.pk, about)
+        context["branches"] = [(row.pk, f"{batch_name(row)} · {row.scope}") for row in offered]
         return self._page(request, "policy_set", workspace, preview=policy_preview, hidden=hidden, save=save, **context)
 
     # -- which workspace

@@ -4,14 +4,14 @@ It holds what would differ and copies nothing: rows of other plans that wait are
 hold with it stand in it as rows. What a row changes that another row or anybody changed before is left alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from django.db import connection, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils.translation import gettext
 
 from memories.batches import planning
@@ -20,6 +20,7 @@ from memories.batches.steps import PlanRow, PolicyStep, ReplaceStep, Successor, 
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchSettled
 from memories.models import Batch, BatchChange, Policy, Scope
+from memories.models.policy import Subject
 
 NAME = "branch"
 #: Plans that are offered to be taken in.
@@ -79,18 +80,31 @@ def take_in(branch: Batch, plans: Iterable[Batch], *, actor: str, now: datetime)
     return count
 
 
-def add_policies(branch: Batch, values: Values) -> int:
-    """Have a branch set what differs between the policies that hold and these; how many. Raises BatchSettled."""
+def add_policies(branch: Batch, values: Values, *, about: Collection[Subject] = ()) -> int:
+    """Have a branch set what differs between the policies that hold and these; how many. Raises BatchSettled.
+
+    Of what these say as it holds, what they are `about` is taken off the branch: it was put back. Another stays.
+    """
     with transaction.atomic():
         behind = _last_position(branch)
         present = Policy.objects.of(branch.workspace_id).values
         steps = [PolicyStep.between(subject, present, values) for subject in sorted(present.keys() | values.keys())]
-        rows = [PlanRow(step=step) for step in steps if step.before != step.after]
-        again = [step.about for step in steps if step.before != step.after]
-        BatchChange.objects.filter(batch=branch, verb=BatchVerb.POLICY, draft__about__in=again).delete()
+        steps = [step for step in steps if step.before != step.after]
+        rows = [PlanRow(step=step) for step in steps]
+        _rows_about([*about, *(step.subject for step in steps)]).filter(batch=branch).delete()
         planning.write_rows(branch, rows, start=behind + 1)
         _count(branch)
     return len(rows)
+
+
+def of_policies(workspace_id: int, about: Collection[Subject]) -> QuerySet[Batch]:
+    """The branches that would set one of these policies."""
+    return of_workspace(workspace_id).filter(Exists(_rows_about(about).filter(batch=OuterRef("pk"))))
+
+
+def _rows_about(subjects: Iterable[Subject]) -> QuerySet[BatchChange]:
+    words = ["/".join(subject) for subject in subjects]
+    return BatchChange.objects.filter(verb=BatchVerb.POLICY, draft__about__in=words)
 
 
 def add_rows(branch: Batch, rows: Iterable[PlanRow], *, cost: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memories import batches, tasks
 from memories import entries as store
+from memories.admin.policies import fingerprint, versions_of
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EditStep, ExpireStep, MergeStep, Successor
 from memories.choices import BatchState
@@ -368,6 +369,35 @@ def test_a_branch_with_nothing_on_it_is_dropped_and_not_merged(
     assert branch.state == "proposed"
     alice.post(page_of(branch, "take_in"), {"plan": [expiring(entries[:1], "plan").pk]})
     assert page_of(branch, "approve") in alice.get(page_of(branch)).content.decode()
+
+
+def test_a_number_put_back_to_what_holds_is_taken_off_the_branch(alice: Client, branch: Batch, mine: House) -> None:
+    at = f"?of={mine.workspace.pk}"
+    weights, terms = (reverse("admin:memories_policy_set", args=[kind]) + at for kind in ("weight", "ttl"))
+    on_branch = {"to_branch": "yes", "branch": branch.pk}
+    there = Policy.objects.filter(workspace=mine.workspace, kind="weight")
+    present = {policy.name: f"{policy.value:g}" for policy in there}
+    leaving = "Have this branch leave them as they are"
+    assert leaving not in alice.post(weights, present).content.decode()
+    alice.post(weights, present | {"max_recalls": "3"} | on_branch)
+    alice.post(terms, {"fact-user": "90"} | on_branch)
+    alice.post(weights, present | {"unread_turn_days": "9"} | on_branch)  # beside the other
+    assert set(branch.changes.values_list("draft__about", flat=True)) == {
+        "weight///max_recalls", "ttl/fact/user/", "weight///unread_turn_days",
+    }  # fmt: skip
+    assert leaving in alice.post(weights, present).content.decode()
+    answer = alice.post(weights, present | on_branch, follow=True)
+    assert "The branch no longer changes these numbers." in answer.content.decode()
+    assert branch.changes.get().draft["about"] == "ttl/fact/user/"
+
+    for number in ("5", "4"):
+        before = fingerprint(Policy.objects.of(mine.workspace.pk).values)
+        alice.post(
+            weights, present | {"max_recalls": number, "confirmed": "yes", "before": before, "reason": "by hand"}
+        )
+    older = versions_of(mine.workspace.pk)[1].number
+    alice.post(reverse("admin:memories_policy_go_back", args=[older]) + at, on_branch)
+    assert branch.changes.get().draft["about"] == "weight///max_recalls"
 
 
 def test_policies_are_put_on_a_branch_from_their_preview_and_merged_by_who_may_set_them(

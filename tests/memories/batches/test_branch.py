@@ -120,6 +120,21 @@ def test_a_policy_somebody_changed_since_is_left_alone_by_merge_and_undo(scope: 
     assert policies(scope) == {}
 
 
+def test_a_policy_that_is_to_stay_as_it_holds_is_taken_off_and_others_stay(scope: Scope, three: list[Entry]) -> None:
+    Policy.objects.put(scope.workspace_id, {MOST: 30.0}, reason="before")
+    days: Subject = ("ttl", "fact", "user", "")
+    one, untrusted = begin(scope), {("trust", "", "", f"{three[0].trust}_direct"): 0.0}
+    take_in(one, plan(scope, PlanRow.of(three[0], ExpireStep())))
+    branch.add_policies(one, {MOST: 60.0, days: 90.0} | untrusted)
+    assert branch.add_policies(one, {MOST: 30.0, ("weight", "", "", "half_life"): 5.0}) == 1
+    assert one.changes.filter(draft__about="weight///max_recalls").exists()  # nobody spoke of it
+    assert branch.add_policies(one, {MOST: 30.0}, about=[MOST, days]) == 0
+    one.refresh_from_db()
+    assert one.counts == {"expire": 1, "policy": 2}
+    merge(one)
+    assert policies(scope) == {MOST: 30.0, ("weight", "", "", "half_life"): 5.0} | untrusted
+
+
 def test_what_is_dropped_changes_nothing_and_is_decided_on_once(scope: Scope, three: list[Entry]) -> None:
     one = begin(scope)
     take_in(one, plan(scope, PlanRow.of(three[0], ExpireStep())))
