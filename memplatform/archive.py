@@ -224,7 +224,7 @@ def verify(workspace: Workspace) -> tuple[dict[str, int], list[str]]:
     store, counts, wrong = Store(), dict.fromkeys(TABLES, 0), []
     noted_keys = set()
     for record in objects(workspace):
-        noted_keys |= {record.key, record.key + MANIFEST}
+        noted_keys |= {_listed(record.key), _listed(record.key) + MANIFEST}
         try:
             counts[record.table_name] += len(_lines(store, record))
             if json.loads(store.get(record.key + MANIFEST))["sha256"] != record.sha256:
@@ -281,8 +281,13 @@ def forget(workspace: Workspace, is_gone: Callable[[str, Row, str], bool]) -> in
 
 def _write_anew(store: Store, workspace: Workspace, is_gone: Callable[[str, Row, str], bool]) -> int:
     every, count = objects(workspace), 0
-    keys = {key for record in every for key in (record.key, record.key + MANIFEST)}
-    store.remove(*(key for key in store.names(_prefix(workspace)) if key not in keys))  # of a process that was killed
+    prefix, keys = _prefix(workspace), [_listed(record.key) for record in every]
+    names = set(store.names(prefix))
+    unnoted = names.difference(keys, (key + MANIFEST for key in keys))  # of a process that was killed
+    missing = [key for key in keys if key.startswith(prefix) and key not in names]
+    if unnoted and missing:
+        raise ArchiveError(_("%s is noted, and is not in the bucket: nothing was removed.") % missing[0])
+    store.remove(*sorted(unnoted))
     for record in every:
         lines = [(json.loads(line), line) for line in _lines(store, record)]
         there = _there(workspace, [row for row, _line in lines])
@@ -340,7 +345,13 @@ def changes_of(workspace: Workspace, entries: Collection[int]) -> list[Change]:
 
 
 def _prefix(workspace: Workspace) -> str:
-    return f"{settings.ARCHIVE['PREFIX']}{workspace.uid}/"
+    """How the names of all its objects begin."""
+    return _listed(f"{settings.ARCHIVE['PREFIX']}{workspace.uid}/")
+
+
+def _listed(key: str) -> str:
+    """A key as a bucket lists it; some were noted with a slash before it, which no object has."""
+    return key.removeprefix("/")
 
 
 @contextmanager

@@ -4,11 +4,13 @@ import gzip
 import json
 
 import pytest
+from django.db.models import F, Value
+from django.db.models.functions import Concat
 from django.test import override_settings
 
 from memories.models import ArchivedRows, Change, Entry, RecallTrace
 from memplatform import archive
-from memplatform.archive import HISTORY, TRACES
+from memplatform.archive import HISTORY, TRACES, ArchiveError
 from memplatform.erasure import run
 from tests.memplatform.archive.conftest import contents, move
 from tests.memplatform.erasure.conftest import ANN, CANARY, LATER, PEER, Town, town, word
@@ -88,3 +90,43 @@ def test_what_a_killed_process_left_in_the_bucket_goes_too(town: Town, bucket: a
     erase(town)
     assert left not in contents(bucket)
     assert {row.key for row in ArchivedRows.objects.filter(table_name=HISTORY)} <= set(contents(bucket))
+
+
+@pytest.mark.parametrize("prefix", ["/mem/", "/备份/"])
+def test_a_prefix_that_begins_with_a_slash_keeps_the_archive_of_everybody_else(
+    town: Town, bucket: archive.Store, server: dict[str, str], prefix: str
+) -> None:
+    with override_settings(ARCHIVE=server | {"PREFIX": prefix}):
+        moved = move(town.workspace)
+        assert archive.verify(town.workspace) == (moved, [])
+        erase(town)
+        kept, wrong = archive.verify(town.workspace)
+    assert archived(bucket, CANARY) == [] and wrong == []
+    assert 0 < kept[HISTORY] <= moved[HISTORY]
+
+
+def test_objects_that_were_noted_with_a_slash_are_known_by_the_names_they_have(
+    town: Town, bucket: archive.Store
+) -> None:
+    moved = move(town.workspace)
+    ArchivedRows.objects.update(key=Concat(Value("/"), F("key")))
+    assert archive.verify(town.workspace) == (moved, [])
+    erase(town)
+    assert archived(bucket, CANARY) == []
+    counts, wrong = archive.verify(town.workspace)
+    assert counts[HISTORY] and wrong == []
+    for table in (TRACES, HISTORY):
+        archive.restore(town.workspace, table, now=LATER)
+    assert contents(bucket) == {}
+
+
+def test_nothing_is_removed_where_the_bucket_does_not_list_what_is_noted(town: Town, bucket: archive.Store) -> None:
+    move(town.workspace)
+    left = f"mem/{town.workspace.uid}/{TRACES}/2026-01/1-2-abc.jsonl.gz"
+    bucket.put(left, b"of a process that was killed")
+    record = ArchivedRows.objects.filter(table_name=HISTORY).earliest("pk")
+    bucket.remove(record.key)
+    before = contents(bucket)
+    with pytest.raises(ArchiveError, match="nothing was removed"):
+        archive.forget(town.workspace, lambda _table, _row, _text: False)
+    assert contents(bucket) == before and left in before
