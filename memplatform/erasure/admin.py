@@ -77,12 +77,12 @@ class _Found:
 
     @classmethod
     def by(cls, call: ActionCall) -> "_Found":
-        workspace, names = call.arguments["workspace"], " ".join(call.request.GET.getlist("person")).split()
+        workspace, names = call.arguments["workspace"], call.request.GET.getlist("person")  # an id may hold spaces
         identities = person.linked(workspace, [Identity.parse(name) for name in names])
         return cls(identities, run.preview(workspace, identities, now=call.now))
 
     def __str__(self) -> str:
-        return " ".join(map(str, self.identities))
+        return ", ".join(map(str, self.identities))
 
 
 def _question(call: ActionCall) -> Question:

@@ -1,6 +1,7 @@
 """Who a person is: identities, each a platform and the id it knows them by, and the scopes that are theirs alone."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -102,7 +103,7 @@ def search(workspace: Workspace, words: str) -> list[Found]:
     if not words:
         return []
     names_by_identity: dict[Identity, set[str]] = {}
-    if ":" in words:
+    with suppress(PersonUnclear):
         names_by_identity.setdefault(Identity.parse(words), set())
     messages = SessionEvent.objects.filter(workspace=workspace, sender_id__icontains=words).order_by()
     for platform, peer in messages.values_list("session__platform", "sender_id").distinct()[:FOUND_MOST]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -27,7 +28,7 @@ from tests.support.local_server import QuietHandler, local_server
 CANARY, PEER, BEN = "qzcanary", "annqz7", "ben42"
 SAID = "stood in the shed behind the house"
 #: Each of these doors makes an identity of its own.
-IDENTITIES = f"mem0:{PEER} telegram:{PEER} web:{PEER}"
+IDENTITIES = [f"mem0:{PEER}", f"telegram:{PEER}", f"web:{PEER}"]
 KEPT = "the green bicycle of Ben has a bell"
 
 
@@ -242,8 +243,8 @@ def test_an_erased_person_is_nowhere_at_once_ten_seconds_later_and_after_a_resta
     speak_everywhere(walk)
     before = walk.traces()
     assert [len(item) > 9 for item in before] == [True] * 3, before
-    page = f"/admin/memories/erasure/erase/?person={IDENTITIES.replace(' ', '+')}"
-    ordered = walk.page(page, confirmed="yes", reason="request 17", person=IDENTITIES)
+    page = f"/admin/memories/erasure/erase/?{urlencode({'person': IDENTITIES}, doseq=True)}"
+    ordered = walk.page(page, confirmed="yes", reason="request 17", person=", ".join(IDENTITIES))
     until(lambda: 'http-equiv="refresh"' not in walk.page(str(ordered.url)).text, 30)
     number = ordered.url.path.split("/")[-3]
     certificate = walk.page(f"/admin/memories/erasure/{number}/certificate.json").json()
