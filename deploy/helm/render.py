@@ -6,15 +6,17 @@ deploy/helm/memplatform --namespace memplatform`. The second line of what is wri
 
 import hashlib
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CHART = HERE / "memplatform"
 TARGET = HERE.parent / "kubernetes" / "memplatform.yaml"
+#: Refused: its pods would have a folder of memory each.
+APART = {"files": {"enabled": False}}
 #: Everything switched on: it is linted and rendered, and not written.
 ALL = {
     "databaseReplicas": "postgresql://replicas:5432/memplatform",
-    "files": {"enabled": True},
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "memory"},
     "monitoring": {"enabled": True},
     "parts": {"mcp": {"replicas": 1}},
@@ -31,7 +33,8 @@ def digest() -> str:
 
 
 def main() -> None:
-    from helm_python.chart import Chart, lint  # only here: tests read the digest without it
+    from helm_python import HelmRenderError  # only here: tests read the digest without it
+    from helm_python.chart import Chart, lint
 
     for values in ({}, ALL):
         report = lint(CHART, values, strict=True)
@@ -41,6 +44,9 @@ def main() -> None:
     with Chart.load(CHART) as chart:
         chart.render(ALL, name="memplatform", namespace="memplatform")
         parts = chart.render({}, name="memplatform", namespace="memplatform")
+        with suppress(HelmRenderError):
+            chart.render(APART, name="memplatform", namespace="memplatform")
+            sys.exit(f"The chart renders {APART}")
     documents = [
         document.strip()
         for name, text in sorted(parts.items())

@@ -35,6 +35,15 @@ def manifests() -> list[dict[str, Any]]:
     return [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
 
 
+def pods() -> list[dict[str, Any]]:
+    return [document["spec"]["template"]["spec"] for document in manifests() if "template" in document.get("spec", {})]
+
+
+def environment_of(container: dict[str, Any]) -> dict[str, str]:
+    """What a container is told in words."""
+    return {variable["name"]: variable["value"] for variable in container["env"] if "value" in variable}
+
+
 def unknown(names: Iterator[str] | list[str]) -> list[str]:
     return [name for name in names if name not in SETTINGS and not FOREIGN.match(name)]
 
@@ -155,9 +164,8 @@ def test_the_manifests_are_of_the_chart_as_it_is() -> None:
 
 
 def test_no_pod_has_rights_it_does_not_need_and_each_runs_a_part_there_is() -> None:
-    pods = [document["spec"]["template"]["spec"] for document in manifests() if "template" in document.get("spec", {})]
-    assert {pod["containers"][0]["args"][2] for pod in pods} == PARTS - {"mcp"}
-    for pod in pods:
+    assert {pod["containers"][0]["args"][2] for pod in pods()} == PARTS - {"mcp"}
+    for pod in pods():
         (container,) = pod["containers"]
         assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
         context = container["securityContext"]
@@ -168,6 +176,23 @@ def test_no_pod_has_rights_it_does_not_need_and_each_runs_a_part_there_is() -> N
         assert not any(
             variable["name"] in ("DATABASE_URL", "SECRET_KEY") and "value" in variable for variable in container["env"]
         )
+
+
+def test_all_pods_that_open_files_share_one_folder() -> None:
+    """Each other host is refused by the first that started (memplatform.operations.hosts)."""
+    documents = manifests()
+    claims = {document["metadata"]["name"]: document["spec"] for document in documents if "Claim" in document["kind"]}
+    for pod in pods():
+        (container,) = pod["containers"]
+        assert environment_of(container)["MEMORY_FILES_ROOT"] == "/srv/memory"
+        (mount,) = [mount["name"] for mount in container["volumeMounts"] if mount["mountPath"] == "/srv/memory"]
+        (volume,) = [volume for volume in pod["volumes"] if volume["name"] == mount]
+        assert claims[volume["persistentVolumeClaim"]["claimName"]]["accessModes"] == ["ReadWriteMany"]
+    values = yaml.safe_load((DEPLOY / "helm" / "memplatform" / "values.yaml").read_text())
+    assert values["files"]["enabled"]
+    for language in ("", ".zh-hans"):
+        guide = (ROOT / "docs" / "howto" / f"containers{language}.md").read_text()
+        assert "| `files.enabled` | `true` |" in guide
 
 
 def test_chart_and_package_have_one_version() -> None:

@@ -18,6 +18,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- define "memplatform.pod" -}}
 {{- $values := .root.Values -}}
 {{- $part := .part -}}
+{{- $hasFiles := and $values.files.enabled (ne $part "mcp") -}}
 metadata:
   labels:
     {{- include "memplatform.allLabels" . | nindent 4 }}
@@ -68,7 +69,7 @@ spec:
         - name: MEMPLATFORM_TRUSTED_PROXIES
           value: {{ . | quote }}
         {{- end }}
-        {{- if $values.files.enabled }}
+        {{- if $hasFiles }}
         - name: MEMORY_FILES_ROOT
           value: /srv/memory
         {{- end }}
@@ -115,7 +116,7 @@ spec:
       volumeMounts:
         - {name: data, mountPath: /var/lib/memplatform}
         - {name: tmp, mountPath: /tmp}
-        {{- if $values.files.enabled }}
+        {{- if $hasFiles }}
         - {name: files, mountPath: /srv/memory}
         {{- end }}
   volumes:
@@ -125,7 +126,7 @@ spec:
     - name: data
       emptyDir: {}
     {{- end }}
-    {{- if $values.files.enabled }}
+    {{- if $hasFiles }}
     - name: files
       persistentVolumeClaim: {claimName: {{ .root.Release.Name }}-files}
     {{- end }}
