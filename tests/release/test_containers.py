@@ -11,6 +11,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from django.http.request import validate_host
 
 from memplatform.processes.children import programs
 from tests import ROOT
@@ -22,7 +23,7 @@ COMPOSE = [DEPLOY / "compose" / "single.yaml", DEPLOY / "compose" / "many.yaml"]
 MANIFESTS = DEPLOY / "kubernetes" / "memplatform.yaml"
 PARTS = set(programs("127.0.0.1", 1, 2))
 #: Of the image, and of other programs in the same files.
-FOREIGN = re.compile(r"(ETCD|PATRONI|POSTGRES|DATABASE_PASSWORD|POOLER|REPLICATION|PATH|PYTHON)")
+FOREIGN = re.compile(r"(ETCD|PATRONI|POD_IP|POSTGRES|DATABASE_PASSWORD|POOLER|REPLICATION|PATH|PYTHON)")
 SETTINGS = {*variables_in_code(), "MEMPLATFORM_ONLY", "MEMPLATFORM_API_URL"}
 
 
@@ -193,6 +194,31 @@ def test_all_pods_that_open_files_share_one_folder() -> None:
     for language in ("", ".zh-hans"):
         guide = (ROOT / "docs" / "howto" / f"containers{language}.md").read_text()
         assert "| `files.enabled` | `true` |" in guide
+
+
+def test_a_pod_may_be_called_by_its_address_and_by_every_name_of_its_service() -> None:
+    """Prometheus calls pods by their addresses, bots in other namespaces the service by a longer name."""
+    (web,) = (pod["containers"][0] for pod in pods() if pod["containers"][0]["name"] == "web")
+    names = [variable["name"] for variable in web["env"]]
+    assert names.index("POD_IP") < names.index("ALLOWED_HOSTS")  # of a later one nothing is put in
+    assert {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}} in web["env"]
+    rests = ("", ".memplatform", ".memplatform.svc", ".memplatform.svc.cluster.local")
+    services = [f"memplatform-{part}{rest}" for part in ("web", "mcp") for rest in rests]
+    assert "memplatform-web" in [document["metadata"]["name"] for document in manifests()]
+    for address in ("10.1.2.3", "fd00::1"):
+        hosts = environment_of(web)["ALLOWED_HOSTS"].replace("$(POD_IP)", address).split(",")
+        called_by = f"[{address}]" if ":" in address else address
+        assert [name for name in (called_by, *services) if not validate_host(name, hosts)] == []
+        assert not validate_host("memory.example.org", hosts)
+
+
+def test_the_job_of_the_scrape_is_the_one_that_alerts_ask_for() -> None:
+    template = (DEPLOY / "helm" / "memplatform" / "templates" / "network.yaml").read_text()
+    monitor = template.partition("kind: ServiceMonitor")[2]
+    (label,) = re.findall(r"^  jobLabel: (\S+)", monitor, re.MULTILINE)
+    (service,) = (document for document in manifests() if document["kind"] == "Service")
+    job = service["metadata"]["labels"][label]
+    assert f'up{{job="{job}"}}' in (DEPLOY / "observability" / "alerts.yaml").read_text()
 
 
 def test_chart_and_package_have_one_version() -> None:

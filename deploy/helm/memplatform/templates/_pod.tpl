@@ -77,8 +77,19 @@ spec:
         - name: MEMPLATFORM_API_URL
           value: http://{{ include "memplatform.name" (dict "root" .root "part" "web") }}:8000
         {{- end }}
+        - name: POD_IP
+          valueFrom:
+            fieldRef: {fieldPath: status.podIP}
+        # What it may be called by: its address, as Prometheus calls it, and every name of the services.
         - name: ALLOWED_HOSTS
-          value: {{ include "memplatform.name" (dict "root" .root "part" "web") | quote }}
+          value: "$(POD_IP),[$(POD_IP)]
+            {{- range $served := list "web" "mcp" }}
+            {{- $name := include "memplatform.name" (dict "root" $.root "part" $served) }}
+            {{- $long := printf "%s.%s" $name $.root.Release.Namespace -}}
+            ,\
+            {{ $name }},{{ $long }},\
+            {{ $long }}.svc,{{ $long }}.svc.cluster.local
+            {{- end }}"
         {{- range $key, $value := $values.settings }}
         - name: {{ $key }}
           value: {{ $value | quote }}
