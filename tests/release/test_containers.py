@@ -105,6 +105,18 @@ def test_a_compose_file_holds_no_password_and_the_example_names_them_all(file: P
         assert all(str(service["environment"][name]).startswith("${") for name in secret)
 
 
+@pytest.mark.parametrize("file", COMPOSE, ids=lambda file: file.name)
+def test_a_volume_of_our_image_is_a_folder_the_image_has_made_for_its_user(file: Path) -> None:
+    """A new volume gets the owner of the folder it is put over; where the image has none it is root's."""
+    text = (DEPLOY / "container" / "Dockerfile").read_text()
+    (user,) = re.findall(r"^USER (\d+):\1$", text, re.MULTILINE)
+    made = set(re.findall(rf"useradd --uid {user} .*--home-dir (\S+) --create-home", text))
+    made |= set(re.findall(rf"install -d -o {user} -g {user} -m 0700 (\S+)", text))
+    ours = [service for service in services(file).values() if service["image"].startswith("memplatform:")]
+    places = {volume.split(":")[1] for service in ours for volume in service["volumes"]}
+    assert "/var/lib/memplatform" in places and places - made == set()
+
+
 def test_the_proxy_and_the_pooler_lead_to_hosts_of_the_compose_file() -> None:
     names = set(services(DEPLOY / "compose" / "many.yaml"))
     proxy = (DEPLOY / "compose" / "haproxy.cfg").read_text()
