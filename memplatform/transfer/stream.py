@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, Full, Queue
@@ -87,13 +87,18 @@ class ExportStream:
     """The parts of an export, while a thread makes them; one that fails on the way ends without its last line."""
 
     def __init__(self, spec: Wanted, place: threading.Semaphore) -> None:
-        """Begin; the place is given back when the thread has ended. Raises what kept it from its first line."""
+        """Begin; the place is given back when the thread has ended, or cannot begin. Raises what kept it from its
+        first line.
+        """
         self._wanted, self._place = spec, place
         self._ready: Queue[bytes | Exception | None] = Queue(AHEAD)
         self._is_over = threading.Event()
         self._log = structlog.contextvars.get_contextvars()
         self._thread = threading.Thread(target=self._make, name="export", daemon=True)
-        self._thread.start()
+        with ExitStack() as failed:
+            failed.callback(place.release)
+            self._thread.start()
+            failed.pop_all()
         first = self._ready.get()
         if isinstance(first, Exception):
             raise first
@@ -207,14 +212,17 @@ class ExportView(Call):
             return HttpResponse(content_type=LINES)
         if not PLACE.acquire(blocking=False):
             raise ExportBusy
-        AuditRecord.note(
-            AuditEvent.EXPORTED,
-            actor=self.caller.actor,
-            at=self.now,
-            workspace_id=workspace.pk,
-            about=f"scope {scope.pk}" if scope else str(workspace),
-            details={"as": "stream"},
-            ip=self.request.META.get("REMOTE_ADDR") or None,
-        )
+        with ExitStack() as failed:
+            failed.callback(PLACE.release)
+            AuditRecord.note(
+                AuditEvent.EXPORTED,
+                actor=self.caller.actor,
+                at=self.now,
+                workspace_id=workspace.pk,
+                about=f"scope {scope.pk}" if scope else str(workspace),
+                details={"as": "stream"},
+                ip=self.request.META.get("REMOTE_ADDR") or None,
+            )
+            failed.pop_all()  # from here on the thread gives it back
         headers = {"Content-Disposition": 'attachment; filename="memory.jsonl"', "X-Accel-Buffering": "no"}
         return StreamingHttpResponse(ExportStream(spec, PLACE), content_type=LINES, headers=headers)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -145,3 +146,25 @@ def test_one_that_fails_is_an_error_at_its_begin_and_without_its_last_line_on_it
     assert api.get("export").status_code == 500
     assert calls.PLACE.acquire(timeout=30)
     calls.PLACE.release()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("where", "name", "problem"),
+    [
+        (AuditRecord, "note", DatabaseError("the disk of the database is full")),
+        (Thread, "start", RuntimeError("can't start new thread")),
+    ],
+    ids=["noting", "beginning"],
+)
+def test_one_that_does_not_even_begin_gives_its_place_back(
+    filled_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, problem: Exception
+) -> None:
+    def fails(*_args: Any, **_kwargs: Any) -> Any:
+        raise problem
+
+    api = Api(make_key(filled_workspace))
+    with monkeypatch.context() as broken:
+        broken.setattr(where, name, fails)
+        assert api.get("export").status_code >= 500
+    assert lines_of(api.get("export"))[-1]["record"] == "end"
