@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django_q.models import Schedule
 
@@ -22,22 +22,27 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         registry.sync_schedules(now=timezone.now())
-        next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
-        rows: list[dict[str, Any]] = [
-            {
-                "job": name,
-                "is_on": job.is_on,
-                "when": job.cron or f"{job.when} in each workspace",
-                "behaviour": job.behaviour,
-                "what": job.label,
-                "next_run": next_run.isoformat() if (next_run := next_runs.get(PREFIX + name)) else None,
-            }
-            for name, job in JOBS.items()
-        ]
         if options["json"]:
-            self.stdout.write(json.dumps(rows))
+            with translation.override("en"):  # a program reads the same in every language
+                self.stdout.write(json.dumps(_rows()))
             return
-        for row in rows:
+        for row in _rows():
             state = _("on") if row["is_on"] else _("off")
             at = f"  {datetime.fromisoformat(row['next_run']):%Y-%m-%d %H:%M} UTC" if row["next_run"] else ""
             self.stdout.write(f"{row['job']:<14} {state:<4} {row['when']:<28} {row['behaviour']:<4} {row['what']}{at}")
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Every job, in the language of whoever reads."""
+    next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
+    return [
+        {
+            "job": name,
+            "is_on": job.is_on,
+            "when": job.cron or _("%(when)s in each workspace") % {"when": job.when},
+            "behaviour": job.behaviour,
+            "what": _(job.label),
+            "next_run": next_run.isoformat() if (next_run := next_runs.get(PREFIX + name)) else None,
+        }
+        for name, job in JOBS.items()
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.utils import translation
 from django.utils.module_loading import import_string
 from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
@@ -161,3 +162,19 @@ def test_the_command_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None
     rows = {row["job"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() == JOBS.keys()
     assert rows["tick"]["is_on"] and rows["tick"]["next_run"] and rows["expire"]["next_run"] is None
+
+
+def test_the_command_says_in_the_operator_s_language_what_a_job_does(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = {}
+    for language in ("en", "zh-hans"):
+        with translation.override(language):
+            call_command("schedules")
+            lines = capsys.readouterr().out.splitlines()
+            call_command("schedules", "--json")
+            listed[language] = ({line.split()[0]: line for line in lines}, capsys.readouterr().out)
+    (english, as_json), (chinese, same_json) = listed["en"], listed["zh-hans"]
+    assert "takes out of use what has lived its time" in english["expire"]
+    assert "停用已到期的记忆" in chinese["expire"] and "03:30，每个工作区" in chinese["expire"]
+    assert "Monday 04:00 in each workspace" in english["compress"]
+    assert "星期一 04:00，每个工作区" in chinese["compress"]
+    assert as_json == same_json  # a program reads one language
