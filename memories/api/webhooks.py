@@ -354,7 +354,7 @@ class SendAllAgainView(WebhookCall):
     )
     def post(self, uid: UUID) -> Response:
         webhook = check_on(webhook_for(self.caller, uid))
-        failed = WebhookDelivery.objects.filter(webhook=webhook, state=DeliveryState.FAILED)
+        failed = WebhookDelivery.objects.failed().filter(webhook=webhook)
         return Response(SentAgain.of(count=self.send_again(webhook, failed)), status=202)
 
 

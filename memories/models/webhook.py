@@ -130,6 +130,10 @@ class DeliveryQuerySet(models.QuerySet["WebhookDelivery"]):
     def waiting(self) -> Self:
         return self.filter(state=DeliveryState.WAITING)
 
+    def failed(self) -> Self:
+        """Those the receiver did not take, however often it was tried; not what there was nothing left to tell of."""
+        return self.filter(state=DeliveryState.FAILED).exclude(error=DeliveryProblem.GONE)
+
     def due(self, *, now: datetime) -> Self:
         """Those to be sent now: of one row only the first that waits, so that its events come in order."""
         before = WebhookDelivery.objects.waiting().filter(

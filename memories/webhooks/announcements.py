@@ -31,6 +31,9 @@ WHERE w.is_enabled AND 'review.due' = ANY (w.events) AND NOT EXISTS (
 ON CONFLICT DO NOTHING
 """  # noqa: S608 (constants)
 
+#: The part of an answer that was held back: something that happened, and no condition that ends.
+_LEAK = ["canary"]
+
 
 def announce_reviews(*, now: datetime) -> int:
     """Make the deliveries of memories whose date of review has come, once for each date; how many."""
@@ -41,7 +44,8 @@ def announce_reviews(*, now: datetime) -> int:
 
 def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
     """Make the deliveries of a change in what is missing or late since each webhook's last; how many."""
-    last = WebhookDelivery.objects.filter(webhook=OuterRef("pk"), event=WebhookEvent.DEGRADED).order_by("-pk")
+    conditions = WebhookDelivery.objects.filter(event=WebhookEvent.DEGRADED).exclude(details__parts=_LEAK)
+    last = conditions.filter(webhook=OuterRef("pk")).order_by("-pk")
     webhooks: Any = Webhook.objects.receivers_of(WebhookEvent.DEGRADED)
     webhooks = webhooks.annotate(last_parts=Subquery(last.values("details__parts")[:1]))
     receivers = [webhook for webhook in webhooks if (webhook.last_parts or []) != list(parts)]
@@ -53,7 +57,7 @@ def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
 def announce_leak(workspace_id: int, *, now: datetime) -> int:
     """Make the deliveries of an answer that was held back because it held a canary of this workspace; how many."""
     webhooks = Webhook.objects.receivers_of(WebhookEvent.DEGRADED).filter(workspace_id=workspace_id)
-    details: dict[str, object] = {"degraded": True, "parts": ["canary"]}
+    details: dict[str, object] = {"degraded": True, "parts": _LEAK}
     deliveries = [_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in webhooks]
     WebhookDelivery.objects.bulk_create(deliveries)
     return len(deliveries)

@@ -395,7 +395,9 @@ class _Turn:
         return self._counts
 
     def _next(self) -> WebhookDelivery | None:
-        return self._deliveries.due(now=self._clock()).order_by("pk").first()
+        """One that was never refused, so that those the receiver does not take hold up no others; then those."""
+        due = self._deliveries.due(now=self._clock())
+        return due.filter(retry_at=None).order_by("pk").first() or due.order_by("retry_at", "pk").first()
 
     def _send(self, receiver: Receiver, secret: str, delivery: WebhookDelivery) -> bool:
         """Whether the receiver took it, or there was nothing to say. Raises NotSent when there is no answer.
@@ -422,7 +424,7 @@ class _Turn:
         self._mark(delivery, status=status, error=DeliveryProblem.ANSWER, **then)
         self._counts["given_up" if is_over else "came_back"] += 1
         self._refused += 1
-        if self._refused < REFUSED_MOST and not self._webhook.failures:
+        if self._refused < REFUSED_MOST:
             return True
         self._rest(f"status {status}")
         return False

@@ -1,5 +1,6 @@
 """Webhooks as their owners make and change them, in the admin and over the API alike."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,9 @@ _is_address = URLValidator(schemes=["https", "http"])
 def check_address(url: str) -> None:
     """Raise ValidationError for an address nothing would be sent to, as far as reading it says."""
     _is_address(url)
+    port = re.search(r":(\d+)$", urlsplit(url).netloc)
+    if port and not 0 < int(port[1]) < 65_536:
+        raise ValidationError(_("The port of the address is none: it is a number from 1 to 65535."))
     if urlsplit(url).username:
         raise ValidationError(_("A name or password in the address is not sent: leave it out."))
     try:

@@ -47,7 +47,6 @@ from memories.evaluation.pinned import failing_pinned_tests
 from memories.index import model_change
 from memories.lifecycle import expiry
 from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
-from memories.models.webhook import DeliveryState
 from memories.staff.rights import holds, workspaces_of
 from memories.staff.roles import Right
 from memories.tenancy.resolver import LOCAL_PLATFORMS
@@ -294,8 +293,8 @@ def _run_again(viewer: Viewer, failed: QuerySet[JobRun]) -> int:
 
 
 def failed_deliveries(viewer: Viewer) -> Iterator[Item]:
-    """What webhooks were to be told, and were not: it was tried until the last time."""
-    failed = WebhookDelivery.objects.filter(state=DeliveryState.FAILED, webhook__is_enabled=True)
+    """What webhooks were to be told, and were not: it was tried until the last time. What is gone needs nobody."""
+    failed = WebhookDelivery.objects.failed().filter(webhook__is_enabled=True)
     newest = list(viewer.rows(failed).order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
     if newest:
         text = ngettext("%(n)d delivery to a webhook failed", "%(n)d deliveries to webhooks failed", len(newest))

@@ -16,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from memories import webhooks
@@ -55,6 +56,14 @@ def test_this_machine_is_not_reached_by_any_of_its_names(
     assert deliver() == {"came_back": 1}
     assert WebhookDelivery.objects.get().error == "private"
     assert receiver.connections == 0
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999", "00000"])
+def test_an_address_has_a_port_there_is(port: str) -> None:
+    webhooks.check_address("https://example.com:65535/hook")
+    webhooks.check_address("https://[2606:4700::1111]/hook")
+    with pytest.raises(ValidationError, match="port"):
+        webhooks.check_address(f"https://example.com:{port}/hook")
 
 
 def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:

@@ -22,7 +22,7 @@ from tests.conftest import NOW, make_draft, make_scope
 from tests.memories.webhooks.conftest import Got, Receiver, deliver, make_webhook
 
 pytestmark = pytest.mark.django_db
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+QUARTER, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 
 
 def remember(scope: Scope, content: str, **more: Any) -> Entry:
@@ -112,6 +112,23 @@ def test_what_a_receiver_does_not_take_holds_up_only_the_same_memory(
         (True, "memory.created"), (False, "memory.created"), (True, "memory.created"), (True, "memory.updated"),
     ]  # fmt: skip
     assert receiver.got[0].headers["webhook-id"] == receiver.got[2].headers["webhook-id"]
+
+
+@pytest.mark.parametrize("refused", [6, 20])
+def test_what_a_receiver_never_takes_holds_up_no_other_memory_however_many_there_are(
+    scope: Scope, workspace: Workspace, receiver: Receiver, refused: int
+) -> None:
+    webhook, _secret = make_webhook(workspace, receiver.url)
+    nasty = {str(remember(scope, f"bicycle number {n} stands in the hall").uid) for n in range(refused)}
+    receiver.answer = lambda got: 500 if got.body["data"]["id"] in nasty else 204
+    deliver()
+    webhook.refresh_from_db()
+    assert webhook.failures  # it rests
+    for hour, content in enumerate(("the port is 8080", "我家的猫叫米饭"), start=1):
+        remember(scope, content)
+        runs = [deliver(later=hour * HOUR + n * QUARTER) for n in range(4)]
+        assert sum(run.get("sent", 0) for run in runs) == 1, runs
+    assert waiting() == refused  # and none of them is lost
 
 
 def test_a_receiver_that_never_recovers_is_given_up_after_a_day_until_somebody_sends_again(

@@ -120,6 +120,20 @@ def test_a_part_that_falls_silent_is_told_and_that_it_is_back(
     ]
 
 
+def test_an_answer_held_back_is_no_condition_that_is_over_a_minute_later(
+    workspace: Workspace, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_webhook(workspace, receiver.url, events=["degraded"])
+    for missing in ([], ["embedder"], ["embedder"], []):
+        monkeypatch.setattr("memplatform.tasks.health.examine", lambda now, parts=missing: Condition(parts))
+        tasks.tell_condition()
+        webhooks.announce_leak(workspace.pk, now=timezone.now())
+    deliver()
+    assert [item.body["data"]["parts"] for item in receiver.got] == [
+        ["canary"], ["embedder"], ["canary"], ["canary"], [], ["canary"],
+    ]  # fmt: skip
+
+
 def test_a_test_says_nothing_and_arrives(workspace: Workspace, receiver: Receiver) -> None:
     webhook, _secret = make_webhook(workspace, receiver.url, events=["degraded"])
     webhooks.announce_test(webhook, actor="user:ann", now=timezone.now())

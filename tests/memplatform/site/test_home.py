@@ -15,7 +15,7 @@ from django_q.models import Failure, OrmQ
 from channels_app.models import ReplayedRecord
 from memories.choices import JobState
 from memories.models import JobRun, RecallTrace
-from memories.models.webhook import DeliveryState, WebhookDelivery
+from memories.models.webhook import DeliveryProblem, DeliveryState, WebhookDelivery
 from memories.staff.roles import Role
 from memplatform.operations import rollups
 from memplatform.operations.models import HourlyCount, RolledHour, Snooze
@@ -78,6 +78,11 @@ def test_what_failed_is_tried_again_by_those_who_may(mine: House, owner: Client)
     assert JobRun.objects.filter(job="expire", state=JobState.QUEUED).count() == 1
     assert WebhookDelivery.objects.get().state == DeliveryState.WAITING
     assert not {"failed-tasks", "failed-jobs", "deliveries"} & lines(owner)
+
+
+def test_what_a_webhook_would_have_told_of_something_gone_needs_nobody(mine: House, owner: Client) -> None:
+    WebhookDelivery.objects.update(state=DeliveryState.FAILED, error=DeliveryProblem.GONE)
+    assert "deliveries" not in lines(owner)
 
 
 def test_a_full_disk_is_named_with_its_folder_and_what_is_left(
