@@ -284,8 +284,9 @@ def with_changes(
 
 
 def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
-    """The entries with these ids, all in this scope: otherwise EntryNotFound."""
-    by_uid = {entry.uid: entry for entry in Entry.objects.in_scope(scope).filter(uid__in=uids)}
+    """The entries with these ids, all in this scope and none in quarantine: otherwise EntryNotFound."""
+    entries = Entry.objects.in_scope(scope).filter(uid__in=uids, quarantined_at=None)
+    by_uid = {entry.uid: entry for entry in entries}
     if by_uid.keys() != set(uids):
         raise EntryNotFound
     return [by_uid[uid] for uid in dict.fromkeys(uids)]

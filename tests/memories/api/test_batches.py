@@ -107,6 +107,21 @@ def test_what_is_made_of_an_entry_in_quarantine_is_not_shown(
     assert changed["draft"]["columns"] == {"content": "我家的猫叫米饭"}
 
 
+@pytest.mark.parametrize("verb", ["change", "merge", "expire"])
+def test_no_bot_touches_an_entry_in_quarantine_by_a_batch(
+    verb: str, entries: list[str], scope: Scope, api: Api
+) -> None:
+    Entry.objects.filter(uid=entries[0]).update(quarantined_at=NOW, suppressed_at=NOW)
+    before = Entry.objects.values().get(uid=entries[0])
+    data: dict[str, Any] = {"scope": scope.key, "verb": verb, "entries": entries[:1], "reason": "tidy"}
+    if verb == "change":
+        data["columns"] = {"category": ""}
+    if verb == "merge":
+        data |= {"entries": entries[1:2], "into": entries[0], "content": "它改了"}
+    assert api.post("batches", data).status_code == 404
+    assert Entry.objects.values().get(uid=entries[0]) == before
+
+
 def test_a_dry_run_is_a_plan_somebody_may_approve(make: Make, entries: list[str], api: Api) -> None:
     made = make("expire", entries, dry_run=True)
     assert (made["state"], rows(made)) == ("proposed", [("expire", "planned")] * 4)
