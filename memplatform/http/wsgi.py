@@ -11,6 +11,8 @@ from typing import Any
 from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
 
 from cachetools import LRUCache
+from django.core.handlers.wsgi import WSGIRequest
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from memories.api.access import WORKSPACE
@@ -202,7 +204,9 @@ class FairShare:
         with self._lock:
             group = self._workspaces.get(key, other)
         if not self._queue.enter(group):
-            detail = _("Too many calls of this workspace wait already; try again in a second.")
+            # nobody chose a language outside Django, and the thread may still have that of its last caller
+            with translation.override(translation.get_language_from_request(WSGIRequest(environ))):
+                detail = _("Too many calls of this workspace wait already; try again in a second.")
             error = {"type": "client_error", "errors": [{"code": "throttled", "detail": detail, "attr": None}]}
             headers = [("Content-Type", "application/json"), ("Retry-After", "1"), ("Cache-Control", "no-store")]
             start_response("429 Too Many Requests", headers)

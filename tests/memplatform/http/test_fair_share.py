@@ -3,7 +3,11 @@
 import json
 import threading
 from functools import partial
+from io import BytesIO
 from typing import Any
+
+from django.test import RequestFactory
+from django.utils import translation
 
 from memories.api.access import WORKSPACE
 from memplatform.http.wsgi import FairShare, Queue
@@ -70,7 +74,7 @@ def application(environ: dict[str, Any], start: Any) -> list[bytes]:
 
 def call(app: FairShare, key: str, path: str = "/api/v1/recall") -> tuple[str, bytes]:
     results: list[str] = []
-    environ = {"PATH_INFO": path, "HTTP_AUTHORIZATION": key}
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": path, "HTTP_AUTHORIZATION": key, "wsgi.input": BytesIO()}
     body = b"".join(app(environ, lambda status, headers, *_: results.append(status)))  # type: ignore[arg-type]
     return results[0], body
 
@@ -97,3 +101,13 @@ def test_strangers_that_knock_at_the_api_hold_up_no_page_of_people() -> None:
     queue.leave("")
     thread.join()
     queue.leave("")
+
+
+def test_who_is_refused_reads_it_in_the_language_they_asked_for_whoever_had_the_thread_before() -> None:
+    share = FairShare(lambda _environ, _start: [], Queue(slots=1, most_running=1, most_waiting=0))
+    for active, language, words in (("zh-hans", "en", "Too many calls"), ("en", "zh-hans", "太多")):
+        environ = RequestFactory().get("/api/v1/entries", headers={"accept-language": language}).environ
+        with translation.override(active):
+            (body,) = share(environ, lambda *_: lambda _data: None)
+            assert translation.get_language() == active
+        assert words in json.loads(body)["errors"][0]["detail"]
