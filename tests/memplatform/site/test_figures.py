@@ -25,8 +25,8 @@ pytestmark = pytest.mark.django_db
 RECEIPTS = "admin:memories_recalltrace_changelist"
 
 
-def home(client: Client) -> Any:
-    return client.get(reverse("admin:index"))
+def home(client: Client, **asked: str) -> Any:
+    return client.get(reverse("admin:index"), asked)
 
 
 def shown(client: Client) -> dict[str, tuple[str, str]]:
@@ -61,6 +61,19 @@ def test_questions_nothing_was_found_for_are_those_of_that_verdict(
     context = home(alice).context
     assert [trace.message for trace in context["unanswered"]] == ["the question that is none"]
     assert [trace.message for trace in context["doubtful"]] == ["the question that is weak"]
+
+
+def test_the_page_of_what_several_share_shows_the_questions_of_that_alone(
+    alice: Client, recalled_workspace: Workspace
+) -> None:
+    for keys in (["workspace"], [], ["telegram:direct_u42"]):
+        recalled(recalled_workspace, "none", f"asked of {keys}", scope_keys=keys)
+    RecallTrace.objects.filter(message__startswith="the question").delete()
+    listed = {
+        channel: sorted(trace.message for trace in home(alice, channel=channel).context["unanswered"])
+        for channel in ("-", "telegram")
+    }
+    assert listed == {"-": ["asked of ['workspace']", "asked of []"], "telegram": ["asked of ['telegram:direct_u42']"]}
 
 
 def test_a_wish_to_keep_something_is_no_question_nothing_was_found_for(
