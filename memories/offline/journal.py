@@ -23,6 +23,8 @@ from memories.offline import store
 SEGMENT_BYTES = 4_000_000
 _CHECKSUM_CHARS = 16
 _LOCK, _PLACE, _SUFFIX = "lock", "place.json", ".jsonl"
+#: What is being written in place of a file, and how it was named once. A kill leaves it.
+_DRAFTS = (".*.draft", f".*{_SUFFIX}")
 #: The lock of who replays a stream.
 REPLAYER = "replay.lock"
 
@@ -130,7 +132,7 @@ def streams(workspace_id: int | None = None) -> list[Stream]:
     """The streams that hold calls."""
     top = store.root() / "journal"
     segments = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/*{_SUFFIX}")
-    folders = sorted({path.parent for path in segments})
+    folders = sorted({path.parent for path in segments if not path.name.startswith(".")})
     return [Stream(**json.loads((folder / _PLACE).read_text())) for folder in folders]
 
 
@@ -156,6 +158,7 @@ def remove_up_to(stream: Stream, position: Position) -> bool:
         drained = position.offset if number == position.segment else 0
         if number < position.segment or _whole_bytes(path) <= drained:
             path.unlink()
+    _remove_drafts(stream)
     _sync_folder(stream.folder)
     return not is_pending(stream)
 
@@ -188,7 +191,8 @@ def _segments(stream: Stream) -> list[int]:
         names = os.listdir(stream.folder)
     except FileNotFoundError:
         return []
-    return sorted(int(name.removesuffix(_SUFFIX)) for name in names if name.endswith(_SUFFIX))
+    files = (name for name in names if name.endswith(_SUFFIX) and not name.startswith("."))
+    return sorted(int(name.removesuffix(_SUFFIX)) for name in files)
 
 
 def segment_path(stream: Stream, number: int) -> Path:
@@ -253,6 +257,11 @@ def _whole_bytes(path: Path) -> int:
     return 0
 
 
+def _remove_drafts(stream: Stream) -> None:
+    for draft in (path for pattern in _DRAFTS for path in stream.folder.glob(pattern)):
+        draft.unlink()
+
+
 def _sync_folder(folder: Path) -> None:
     opened = os.open(folder, os.O_RDONLY)
     try:
@@ -271,6 +280,7 @@ def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = 
     No other way leads out of the journal but into the database.
     """
     with locked(stream, REPLAYER), locked(stream):
+        _remove_drafts(stream)
         lines = list(read(stream))
         erased_lines = [line for line in lines if is_erased(line)]
         for number in {line.end.segment for line in erased_lines} if not is_dry else ():
@@ -279,10 +289,11 @@ def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = 
             if not remaining:
                 path.unlink()
                 continue
-            draft = path.with_name(f".{path.name}")
+            draft = path.with_name(f".{path.stem}.draft")
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.writelines(f"{line.text}\n" for line in remaining)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
+        _sync_folder(stream.folder)
     return len(erased_lines)

@@ -108,11 +108,18 @@ def replayable() -> list[Stream]:
 
 
 def replay_all(effects: Effects, clock: Clock, *, until: datetime) -> dict[str, int]:
-    """Replay every stream that may be, until a moment; how many calls there were, and how many had to be parked."""
+    """Replay every stream that may be, until a moment; how many calls there were, and how many had to be parked.
+
+    One that cannot be read is named in the log, and keeps no other waiting.
+    """
     counts: Counter[str] = Counter()
     for stream in replayable():
-        if clock() < until:
+        if clock() >= until:
+            break
+        try:
             counts.update(replay_stream(stream, effects, clock, until=until))
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            log.error("replay.failed", place=str(stream.folder), problem=f"{type(problem).__name__}: {problem}")
     return {"calls": counts.total(), "parked": counts[ReplayOutcome.PARKED]}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from memories.models.ids import uuid7
 from memories.offline import journal
-from memories.offline.journal import KeyReused, Record, Stream
+from memories.offline.journal import KeyReused, Line, Record, Stream
 from tests import ROOT
 
 STREAM = Stream(7, "telegram", "mybot")
@@ -149,6 +149,40 @@ def test_a_full_disk_accepts_nothing_and_leaves_nothing_behind(monkeypatch: Any)
             journal.append(STREAM, record("refused"))
     journal.append(STREAM, record("after"))
     assert messages_in() == ["kept", "after"]
+
+
+def test_a_removal_that_is_killed_leaves_a_stream_that_goes_on(monkeypatch: Any) -> None:
+    for text in ("我养了一只猫", "say no more", "kept"):
+        journal.append(STREAM, record(text))
+
+    def is_erased(line: Line) -> bool:
+        return line.record is not None and line.record.body["user"] == "say no more"
+
+    def killed(_path: Path, _to: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            journal.remove(STREAM, is_erased)
+    assert journal.is_pending(STREAM) and journal.streams() == [STREAM]
+    journal.append(STREAM, record("after it"))
+    assert messages_in() == ["我养了一只猫", "say no more", "kept", "after it"]
+    assert journal.remove(STREAM, is_erased) == 1
+    assert messages_in() == ["我养了一只猫", "kept", "after it"]
+    assert not [path for path in STREAM.folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", [".{path.name}", ".{path.stem}.draft"])  # as it was named once, and as it is
+def test_a_draft_that_was_left_is_no_call_and_goes_with_the_calls(name: str) -> None:
+    journal.append(STREAM, record("one"))
+    (path,) = segments()
+    draft = path.with_name(name.format(path=path))
+    draft.write_bytes(path.read_bytes())
+    assert messages_in() == ["one"] and journal.end(STREAM).offset == path.stat().st_size
+    with journal.locked(STREAM):
+        assert journal.remove_up_to(STREAM, journal.end(STREAM))
+    assert not draft.exists() and not journal.is_pending(STREAM) and journal.streams() == []
 
 
 @pytest.mark.thorough

@@ -87,6 +87,21 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(bot: Api, workspace: Works
     assert user_messages() == [f"message {n}" for n in range(6)]
 
 
+def test_a_stream_that_cannot_be_read_keeps_no_other_waiting(bot: Api, workspace: Workspace) -> None:
+    with database_away():
+        bot.post("turns", turn("我家的猫叫年糕"))
+        for account in ("another", "third"):
+            bot.post("turns", {"address": {**TELEGRAM, "account": account}, "user": f"by {account}", "assistant": ""})
+    first = journal.streams(workspace.pk)[0]
+    (path,) = first.folder.glob("*.jsonl")
+    (first.folder / "copy of it.jsonl").write_bytes(path.read_bytes())
+    assert tasks.replay_journal() == {"calls": 2, "parked": 0}
+    assert len(user_messages()) == 2 and path.exists()
+    (first.folder / "copy of it.jsonl").unlink()
+    assert tasks.replay_journal() == {"calls": 1, "parked": 0}
+    assert sorted(user_messages()) == ["by another", "by third", "我家的猫叫年糕"]
+
+
 def test_the_process_that_embeds_applies_it_by_itself(bot: Api, workspace: Workspace, settings: Any) -> None:
     replayer = JournalReplayer()
     with database_away():
