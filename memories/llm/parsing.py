@@ -55,7 +55,10 @@ def parse_in_part(
         if None not in wrong and (not wrong or len(wrong) < len(candidate[part])):
             if wrong:
                 candidate[part] = [item for n, item in enumerate(candidate[part]) if n not in wrong]
-            answer = schema.model_validate(candidate, context=given)
+            try:  # what an answer must be as a whole is asked only where every field is valid
+                answer = schema.model_validate(candidate, context=given)
+            except ValidationError:
+                continue
             return None if judge and judge(answer) else (answer, len(wrong))
     return None
 

@@ -20,6 +20,8 @@ from tests.sessions_app.stretches import NOTHING, SAID, candidate, compact, draw
 pytestmark = pytest.mark.django_db
 MOCHI = candidate("Mia has a cat, Mochi.", 1, quote="The cat of Mia is called Mochi")
 PORT = candidate("staging 的端口是 9090。", 3, category="config", quote="staging 的端口改成 9090")
+#: Without the candidate that is wrong it contradicts itself: there is nothing to keep, and here is something.
+HALF = {"version": 1, "reply": "NO_REPLY", "candidates": [MOCHI, {**PORT, "category": "nonsense"}]}
 WORDS = ["I bring the cake", "我带酒", "we meet at noon"]
 
 
@@ -95,6 +97,17 @@ def test_a_position_nobody_spoke_at_is_told_to_the_model_and_then_refused(
     assert "rests_on" in model.requests[1].body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize("half", [HALF, {**HALF, "reply": ""}])
+def test_an_answer_that_is_wrong_without_its_wrong_part_is_corrected(
+    half: dict[str, Any], direct: Session, model: FakeModel
+) -> None:
+    model.script = [half, drawing(MOCHI)]
+    recorded = flush(direct)
+    assert recorded is not None and recorded.counts == {"created": 1, "verified": 1}
+    assert "candidates.1.category" in model.requests[1].body["messages"][-1]["content"]
+    assert [content for _scope, content in facts()] == [MOCHI["content"]]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "answer",
@@ -104,6 +117,8 @@ def test_a_position_nobody_spoke_at_is_told_to_the_model_and_then_refused(
         {**drawing(MOCHI), "version": 2},
         {**drawing(MOCHI), "reply": "NO_REPLY"},
         {**drawing(MOCHI), "reply": "nothing"},
+        HALF,
+        {**HALF, "reply": ""},
         drawing(goes_on_with=""),
         drawing({**MOCHI, "category": "secret"}),
         drawing({**MOCHI, "content": "cat " * 70}),
