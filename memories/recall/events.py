@@ -7,6 +7,7 @@ reaches further back than the messages themselves, which are kept for a month. I
 looked at: a person's are summaries of conversations elsewhere, too.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
@@ -16,7 +17,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.module_loading import import_string
 
@@ -219,6 +220,8 @@ DAILY_EVENT = "daily_event"
 #: What the platform tells of days; what a person wrote has no term.
 _BY_MACHINE = (Source.EXTRACTION, Source.COMPRESSION)
 CANDIDATES = 60
+#: Letters of a word that many others begin with.
+SHORT_WORD = 3
 #: A summary says less than the message it sums up.
 WEIGHT = 0.9
 #: Score of a day that is found by its words' beginnings alone.
@@ -230,26 +233,53 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
     if not (question.words or question.date_ranges):  # «last time» is a conversation, not a day
         return []
     own = _own_days(places)
-    asked_for = Q(pk__in=[])
-    for dates in question.date_ranges:
-        asked_for |= Q(local_date__gte=dates.start.date(), local_date__lt=dates.end.date())
-    for word in question.words:
-        # as it begins whatever its ending: «deployed» and «deploys» begin alike
-        beginning = word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
-        asked_for |= Q(folded__contains=beginning)
     days_in_use = DailyEvent.objects.filter(
         workspace_id=question.workspace_id, scope__in=list(own), expired_at__isnull=True
     )
-    matching = days_in_use.annotate(folded=Lower("content")).filter(asked_for)
     if question.since:
-        matching = matching.filter(local_date__gte=question.since.date())
+        days_in_use = days_in_use.filter(local_date__gte=question.since.date())
     if question.until:
-        matching = matching.filter(local_date__lte=question.until.date())
-    newest = days.without_repeats(list(matching.order_by("-local_date", "-pk")[:CANDIDATES]))
+        days_in_use = days_in_use.filter(local_date__lte=question.until.date())
+    newest = days.without_repeats(_newest_matching(days_in_use.alias(folded=Lower("content")), question))
     rows = [row for row in newest if _is_in_time(row, own, question.policies, now)]
     suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
     events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
     return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
+
+
+def _newest_matching(days_in_use: QuerySet[DailyEvent], question: PastQuestion) -> list[DailyEvent]:
+    """What may bear on a question, in one statement: of the days it names what has its words and what has not, and
+    what has them on any day, the newest CANDIDATES of each. None keeps the others out.
+    """
+    on_days = Q()
+    for dates in question.date_ranges:
+        on_days |= Q(local_date__gte=dates.start.date(), local_date__lt=dates.end.date())
+    with_words = Q(folded__regex=_beginnings(question.words)) if question.words else Q()
+    conditions = [on_days & with_words, on_days, with_words] if on_days and with_words else [on_days | with_words]
+    first, *others = (
+        days_in_use.filter(condition).order_by("-local_date", "-pk")[:CANDIDATES] for condition in conditions
+    )
+    return list({row.pk: row for row in first.union(*others, all=True)}.values())
+
+
+def _beginnings(words: Sequence[str]) -> str:
+    """A pattern of PostgreSQL for any of these words, as they begin: «deployed» and «deploys» begin alike.
+
+    An English one begins where no other goes on; of a short one only the ending may differ. They are one pattern: a
+    condition for each word takes longer as soon as there are three.
+    """
+    english, short, others = [], [], []
+    for word in words:
+        stem = text.stem(word)
+        if not word.isascii():
+            others.append(re.escape(word))
+        elif len(stem) <= SHORT_WORD and word.isalpha() and word.startswith(stem):
+            short.append(stem)
+        else:
+            english.append(re.escape(word[: max(SHORT_WORD, len(stem) - 1)]))
+    if short:
+        english.append(f"(?:{'|'.join(short)})(?:[a-z]?(?:e?s|e?d|ing))?(?:[^a-z]|$)")
+    return "|".join([*([f"(?:^|[^a-z0-9])(?:{'|'.join(english)})"] if english else []), *others])
 
 
 def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, now: datetime) -> DailyEvent | None:

@@ -49,6 +49,74 @@ def test_a_day_is_found_by_its_date_and_by_its_words(talk: Talk, message: str, c
     assert content in events(talk, message)
 
 
+def tell_many(scope: Scope, content: str, since: date, count: int = 70) -> None:
+    for n in range(count):
+        tell(scope, f"{content} ({n})", since + timedelta(days=n))
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "newer"),
+    [
+        ("What did I say about work on 3 May 2025?", "他说 work 太多", "She worked late"),
+        ("2025年5月3日我说了什么工作上的事？", TOLD, "工作到很晚"),
+        ("What did I say about the harbour on 3 May 2025?", "The harbour was closed", "The harbour was busy"),
+    ],
+)
+def test_the_day_that_is_asked_about_is_found_behind_any_number_of_newer_ones(
+    talk: Talk, workspace: Workspace, message: str, content: str, newer: str
+) -> None:
+    scope = make_scope(workspace)
+    tell(scope, content, IN_MAY)
+    tell_many(scope, newer, IN_MAY + timedelta(days=9))
+    assert events(talk, message)[0] == content
+
+
+def test_of_a_long_time_that_is_named_what_has_the_words_is_found_behind_any_number_of_others(
+    talk: Talk, workspace: Workspace
+) -> None:
+    scope = make_scope(workspace)
+    tell(scope, "Nina 在拉小提琴", date(2025, 2, 3))
+    tell_many(scope, "下雨", date(2025, 3, 1))
+    assert events(talk, "2025年我说了什么小提琴的事？")[0] == "Nina 在拉小提琴"
+
+
+@pytest.mark.parametrize(
+    ("word", "content"),
+    [
+        ("Ann", "He is planning it"),
+        ("Ann", "The annual meeting"),
+        ("cat", "The application was sent"),
+        ("rat", "他在做 iterations"),
+        ("bus", "The business is closed"),
+    ],
+)
+def test_a_short_word_is_not_found_within_others(talk: Talk, workspace: Workspace, word: str, content: str) -> None:
+    tell(make_scope(workspace), content, IN_MAY)
+    assert events(talk, f"what did I tell you about {word}?") == []
+
+
+@pytest.mark.parametrize(
+    ("word", "content"),
+    [
+        ("Ann", "Ann's garden"),
+        ("cat", "两只cats在家"),
+        ("using", "他 using Vim"),
+        ("plan", "周日planned了一天"),
+        ("work", "she worked late"),
+        ("running", "She runs at six"),
+        ("bus", "he took three buses"),
+        ("deployed", "他Deploys每周二"),
+        ("C++", "I write (c++)"),
+        ("café", "the Café is closed"),
+    ],
+)
+def test_a_word_is_found_whatever_its_ending_and_its_neighbours(
+    talk: Talk, workspace: Workspace, word: str, content: str
+) -> None:
+    tell(make_scope(workspace), content, IN_MAY)
+    assert events(talk, f"what did I tell you about {word}?") == [content]
+
+
 @pytest.mark.usefixtures("mine")
 def test_what_asks_for_something_else_is_left_out(talk: Talk) -> None:
     assert events(talk, "what did I tell you about the boat?") == []
