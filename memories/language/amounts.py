@@ -87,6 +87,20 @@ def numeral(text: str) -> int:
     return total + digit * (unit // 10 if unit > 10 else 1)  # «five hundred two», 五百二, is 520
 
 
+def count_of(text: str) -> float:
+    """What digits, an English numeral or a Chinese one count: 1.5, «twenty-four», 二十四."""
+    if text[0].isdecimal():
+        return float(text)
+    return _in_words(text) if text.isascii() else numeral(text)
+
+
+def _in_words(text: str) -> int:
+    total = 0
+    for word in re.split(r"[\s-]+", text.lower()):
+        total = total * _SCALES[word] if word in _SCALES else total + _ENGLISH[word]
+    return total
+
+
 def _date(month: str, day: str = "") -> str:
     number = _MONTHS.index(month.lower()) + 1
     return _marked(f"{number}-{int(day)}" if day else f"month {number}")
@@ -104,10 +118,7 @@ def _chinese_clock(match: re.Match[str]) -> str:
 
 
 def _english_number(match: re.Match[str]) -> str:
-    total = 0
-    for word in re.split(r"[\s-]+", match[0].lower()):
-        total = total * _SCALES[word] if word in _SCALES else total + _ENGLISH[word]
-    return _marked(total)
+    return _marked(_in_words(match[0]))
 
 
 def _plain(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 
-from memories.language.amounts import amounts_in, implied, numeral
+from memories.language.amounts import amounts_in, count_of, implied
 from memories.language.word_lists import deferred, source, words
 
 #: The first day and the day after the last.
@@ -45,8 +45,7 @@ _YEARS_BACK = {"今年": 0, "去年": 1, "前年": 2}
 #: Numbers nobody counted: such a time is twice as vague.
 _VAGUE = {"a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "few": 3.0, "several": 3.0}
 _VAGUE |= {"other": 4.0, "几": 3.0, "幾": 3.0, "数": 3.0, "數": 3.0, "好几": 4.0, "好幾": 4.0}
-_COUNTS = {name: float(number) for number, name in enumerate(words("calendar", "numbers")[:13]) if number}
-_COUNTS |= {"a": 1.0, "an": 1.0, "half a": 0.5, "半": 0.5} | _VAGUE
+_COUNTS = {"a": 1.0, "an": 1.0, "half a": 0.5, "半": 0.5} | _VAGUE
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九十")}
 _DIGITS |= {"零": 0, "两": 2, "兩": 2, "俩": 2, "倆": 2, "廿": 20}
 _UNITS = {
@@ -71,10 +70,12 @@ _YEAR_PARTS = {"初": (1, 2), "底": (11, 12), "末": (11, 12), "上半年": (1,
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(filter(str.isascii, _COUNTS), key=len, reverse=True))})"
+_NUMBER_WORDS = source("calendar", "count_in_words")
+_BEGINS, _ZH_BEGINS = source("calendar", "count_begins"), source("calendar", "zh_count_begins")
+_COUNT = rf"{_BEGINS}(?P<count>\d{{1,3}}(?:\.\d\d?)?|{'|'.join(filter(str.isascii, _COUNTS))}|{_NUMBER_WORDS})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 _BACK = r"(?P<back>last|the past|this past|this|previous)"
-_ZH_COUNT = r"(?P<count>\d{1,3}|好[几幾]|[〇零一二三四五六七八九十两兩几幾数數半廿]{1,3})"
+_ZH_COUNT = rf"{_ZH_BEGINS}(?P<count>\d{{1,3}}(?:\.\d\d?)?|好[几幾]|[〇零一二三四五六七八九十两兩几幾数數半廿]{{1,3}})"
 _ZH_UNIT = rf"(?P<unit>天|日|{source('calendar', 'zh_week')}|月|年)"
 _ZH_MONTH = r"(?P<month>\d{1,2}|十[一二]?|[一二三四五六七八九])\s*月"
 _ZH_DAY = r"(?P<day>\d{1,2}|[二三]?十[一二三四五六七八九]?|廿[一二三四五六七八九]?|[一二三四五六七八九])"
@@ -232,8 +233,10 @@ def _number(text: str | None) -> int | None:
 
 
 def _count(text: str | None) -> float | None:
-    count = _COUNTS.get((text or "").strip().lower())
-    return count if count is not None else _number(text)
+    count = (text or "").strip().lower()
+    if count in _COUNTS:
+        return _COUNTS[count]
+    return count_of(count) if count.isascii() and count else _number(count)
 
 
 def _ago(groups: Groups, words: str, today: date) -> Stretch | None:
@@ -241,7 +244,7 @@ def _ago(groups: Groups, words: str, today: date) -> Stretch | None:
     count, unit = _count(groups["count"]), _UNITS[(groups["unit"] or "").lower()]
     if count is None:
         return None
-    days = _DAYS[unit] * count
+    days = _DAYS[unit] * (count + (0.5 if groups.get("half") else 0.0))
     month = max(15, days * 0.2) if days > 20 else 5
     day = min(days // 3, 1) + (days >= 8)
     off = {"day": day, "week": 3, "fortnight": 3, "month": month, "year": days * 0.25}[unit]
@@ -358,7 +361,7 @@ _RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
     (reckoned, deferred(pattern, re.IGNORECASE))
     for reckoned, pattern in (
         (_ago, rf"\b(?:about |around |roughly )?{_COUNT}\s+{_UNIT}\s+(?:ago|back|earlier)\b"),
-        (_ago, rf"(?:大约|大約|大概)?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}[之以]?前"),
+        (_ago, rf"(?:大约|大約|大概)?{_ZH_COUNT}\s*(?:[个個](?P<half>半)?)?{_ZH_UNIT}[之以]?前"),
         (_past, rf"\b(?:in |over |during |within )?the (?:last|past)\s+{_COUNT}\s+{_UNIT}\b"),
         (_past, rf"(?:最近|过去|過去|近|这|這|前)的?[这這]?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}"),
         (
@@ -369,7 +372,7 @@ _RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
             r"|\b(?:the )?night before last\b|\bthe day before last\b",
         ),
         (_ago, r"\bthe (?P<count>other) (?P<unit>day|week)\b"),
-        (_weekday_ago, rf"\b(?P<count>two|three|four) {_WEEKDAY} ago\b"),
+        (_weekday_ago, rf"{_BEGINS}(?P<count>two|three|four) {_WEEKDAY} ago\b"),
         (_weekday, rf"\b{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?(?P<times> (?:of )?last week)"),
         (_weekday, rf"\blast week(?:'s|s)?(?P<times> (?:on )?){_WEEKDAY}"),
         (_weekday, rf"(?P<times>[这這本])[个個]?{_ZH_WEEKDAY}"),
@@ -403,7 +406,8 @@ _RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
 
 _WEEKDAY_NAMES = words("calendar", "weekdays")
 _CHINESE_WEEKDAY = source("calendar", "zh_weekday")
-_ANY_COUNT = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[一二两兩三四五六七八九十半]{1,3})"
+_PLAIN_COUNT = rf"{_BEGINS}(\d{{1,3}}|an?|{_NUMBER_WORDS})"
+_ZH_PLAIN_COUNT = rf"{_ZH_BEGINS}(\d{{1,3}}|[一二两兩三四五六七八九十]{{1,3}})"
 #: So many days from the day of the text.
 _DAYS_OFF = (
     (deferred(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
@@ -427,10 +431,11 @@ _YEARS_OFF = (
     (deferred(r"\bthis (?:year|spring|summer|autumn|fall|winter)\b|今年", re.I), 0),
 )
 _AGO_IN_WORDS = deferred(
-    rf"\b{_ANY_COUNT} (day|week|month|year)s? ago\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I
+    rf"{_PLAIN_COUNT} (day|week|month|year)s? ago\b|{_ZH_PLAIN_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I
 )
 _IN_WORDS = deferred(
-    rf"\bin {_ANY_COUNT} (day|week|month|year)s?\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]", re.I
+    rf"\bin {_PLAIN_COUNT} (day|week|month|year)s?\b|{_ZH_PLAIN_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]",
+    re.I,
 )
 _OF_NEXT_WEEK = deferred(rf"\bnext ({'|'.join(_WEEKDAY_NAMES)})\b|下[个個]?{_ZH_WEEK}({_CHINESE_WEEKDAY})", re.I)
 _OF_SOME_WEEK = deferred(
@@ -451,8 +456,8 @@ def dates_of(content: str, on: date) -> set[str]:
     for sign, pattern in ((-1, _AGO_IN_WORDS), (1, _IN_WORDS)):
         for match in pattern.finditer(plain):
             count, unit = match[1] or match[3], _UNITS[(match[2] or match[4]).lower()]
-            if "半" not in count:
-                offsets[unit].append(sign * int(_COUNTS.get(count.lower()) or numeral(count)))
+            if number := _count(count):
+                offsets[unit].append(sign * int(number))
     days = offsets["day"] + [7 * weeks for weeks in offsets["week"]]
     # of next week, and of a week that is not named: ahead or just over
     next_week, some_week = (

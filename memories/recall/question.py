@@ -19,6 +19,7 @@ from django.db.models import Max, Min
 from memories.conf import conf
 from memories.index.search_rows import full_match
 from memories.language import names, persons, text
+from memories.language.amounts import count_of
 from memories.language.calendar import Window, windows
 from memories.language.sentences import Sign, is_question, sentences
 from memories.language.text import COMMON_CJK, simplified
@@ -213,9 +214,9 @@ _PARTS = [
 PAST_TENSE = pattern("questions", "past_tense", re.IGNORECASE)
 _JUST_NOW = pattern("questions", "just_now", re.IGNORECASE)
 _HOURS_AGO = pattern("questions", "hours_ago", re.IGNORECASE)
-_NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0}
-_NUMBERS |= {"half an": 0.5, "a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "半": 0.5, "两": 2.0, "兩": 2.0}
-_NUMBERS |= {"几": 3.0, "幾": 3.0} | {digit: float(n) for n, digit in enumerate("一二三四五六七八九十", start=1)}
+#: Counts that are no numerals.
+_COUNTS = {"a": 1.0, "an": 1.0, "half an": 0.5, "a couple": 2.0, "a couple of": 2.0, "a few": 3.0}
+_COUNTS |= {"半": 0.5, "几": 3.0, "幾": 3.0}
 JUST_NOW = timedelta(hours=3)
 
 
@@ -238,7 +239,7 @@ def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: t
     # a stretch of the last hours, from «just now» or «two hours ago»
     if today and (match := _HOURS_AGO.search(end)):
         count = (match["count"] or match["zh"]).lower()
-        number = float(count) if count.isdecimal() else _NUMBERS[count]
+        number = (_COUNTS.get(count) or count_of(count)) + (0.5 if match["zh_half"] else 0.0)
         unit = (match["unit"] or match["zh_unit"]).lower()
         back = timedelta(hours=number) if unit[0] in "h小钟鐘" else timedelta(minutes=number)
         around = max(back / 2, timedelta(minutes=10))

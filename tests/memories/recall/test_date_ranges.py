@@ -8,6 +8,7 @@ import pytest
 from memories import entries
 from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall, vector
+from memories.recall.question import date_ranges_of
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.recall.diary import ASKED, ZONE, diary_lines, questions
@@ -73,6 +74,49 @@ def test_hours_and_minutes_are_counted_back(scope: Scope, question: str, first: 
     remember(scope, *((content, ASKED - timedelta(hours=back)) for content, back in hours.items()))
     served = [item.entry.content for item in ask(scope, question).served]
     assert served[0] == first
+
+
+@pytest.mark.parametrize(
+    ("when", "minutes"),
+    [
+        ("二十分钟前", 20),
+        ("三十分鐘前", 30),
+        ("十五分钟之前", 15),
+        ("120分钟前", 120),
+        ("一百二十分钟前", 120),
+        ("二十四小时前", 24 * 60),
+        ("两个半小时前", 150),
+        ("一個半鐘頭前", 90),
+        ("半个小时前", 30),
+        ("那个半小时前", 30),
+        ("几个小时前", 180),
+        ("1.5小时前", 90),
+        ("1.5 hours ago", 90),
+        ("twenty-four hours ago", 24 * 60),
+        ("forty five minutes ago", 45),
+        ("fifteen minutes ago", 15),
+        ("120 minutes ago", 120),
+        ("half an hour ago", 30),
+        ("a couple of hours ago", 120),
+        ("three hours ago", 180),
+    ],
+)
+def test_any_number_of_hours_and_minutes_is_read_whole(when: str, minutes: int) -> None:
+    (stretch,) = date_ranges_of(f"我{when}说了什么？ / what did I say {when}?", [], ASKED, ZONE)
+    assert stretch.words == when.removeprefix("那个")
+    assert stretch.start + (stretch.end - stretch.start) / 2 == ASKED - timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        *("三四个小时前", "十几分钟前", "1200分钟前", "一小时二十分钟前", "1小时20分钟前", "两千小时前"),
+        *("a hundred and twenty minutes ago", "an hour and ten minutes ago", "a quarter of an hour ago"),
+        *("one and a half hours ago", "1,200 minutes ago"),
+    ],
+)
+def test_a_number_that_is_not_understood_names_no_time(when: str) -> None:
+    assert date_ranges_of(f"我{when}说了什么？ / what did I say {when}?", [], ASKED, ZONE) == []
 
 
 def test_what_is_to_come_on_a_day_is_found_though_it_was_said_on_another(scope: Scope) -> None:

@@ -134,12 +134,26 @@ def test_other_amounts_stay_others(text: str, other: str) -> None:
         ("tomorrow", "3-5"), ("the day after tomorrow", "3-6"), ("yesterday", "3-3"), ("明天", "3-5"), ("后天", "3-6"),
         ("大后天", "3-7"), ("昨晚", "3-3"), ("next Friday", "3-13"), ("on Friday", "3-6"), ("下周三", "3-11"),
         ("上周三", "2-25"), ("in two weeks", "3-18"), ("三天前", "3-1"), ("10 days ago", "2-22"),
+        ("twenty-three days ago", "2-9"), ("in fifteen days", "3-19"), ("二十三天前", "2-9"),
         ("next month", "month 4"),
         ("下个月", "month 4"), ("last year", "2025"), ("明年", "2027"), ("two years ago", "2024"), ("3 May", "2026"),
     ],
 )  # fmt: skip
 def test_what_a_word_means_depends_on_the_day_it_was_said(statement: str, meant: str) -> None:
     assert meant in dates_of(f"I fly {statement}" if statement.isascii() else f"我{statement}出发", SAID_ON)
+
+
+@pytest.mark.parametrize(
+    ("statement", "other"),
+    [
+        ("twenty-three days ago", "3-1"),
+        ("a hundred and three days ago", "3-1"),
+        ("一百零三天前", "3-1"),
+        ("1200天前", "8-16"),
+    ],
+)
+def test_a_part_of_a_number_is_no_count(statement: str, other: str) -> None:
+    assert other not in dates_of(f"I flew {statement}" if statement.isascii() else f"我{statement}出发", SAID_ON)
 
 
 def test_no_date_is_none() -> None:
