@@ -34,7 +34,7 @@ from memories.language.turns import (
 from memories.models import DailyEvent, Entry, Evidence, Scope
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard, scope_filter, servable_filter
-from memories.recall.events import RecalledEvent
+from memories.recall.events import DAILY_EVENT, RecalledEvent
 from memories.recall.people import attributed, has_words_of_others, says_name_of, unnamed
 from memories.recall.query import ParsedQuery, Query
 from memories.recall.question import DateRange
@@ -341,7 +341,7 @@ def event_line(event: RecalledEvent, zone: tzinfo, language: str = "en") -> str:
     """A message as a model reads it, with the path that proves it; the bot and summaries go by their role."""
     is_user = event.role == "user"
     speaker = (event.sender.label or unnamed(event.sender)) if is_user else event.role.capitalize()
-    at = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M}"
+    at = f"{event.at.astimezone(zone):{'%Y-%m-%d' if event.kind == DAILY_EVENT else '%Y-%m-%d %H:%M'}}"
     mark = suspect_mark(language, is_suspect=speaks_to_models(event.content))
     return f"- [{at}] {speaker}: {quoting.as_item(event.content)}{mark} [{event.path}]"
 

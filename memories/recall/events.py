@@ -10,7 +10,7 @@ looked at: a person's are summaries of conversations elsewhere, too.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, tzinfo
 from functools import cache
 from typing import Protocol
 from uuid import UUID
@@ -61,6 +61,7 @@ class PastQuestion:
     policies: Policies = field(default_factory=lambda: Policies([]))  # how long messages are served
     history_paths: frozenset[str] = frozenset()  # of messages the client has already
     asker: str | None = None  # sender id of the one who asks, where they ask about themselves
+    zone: tzinfo = UTC  # of the one who asks
 
     def core_boost(self, at: datetime) -> float:
         """What is added to an event at the time that is meant most, of a longer one that is named."""
@@ -85,7 +86,7 @@ class RecalledEvent:
     role: str
     sender_id: str
     content: str
-    at: datetime
+    at: datetime  # of a day its noon where it is asked: it is that day there, and has no hour
     covered: float  # share of the question's words it holds, 0–1
     score: float
     called: str = ""  # what people called the sender at the time; empty: as they call them today
@@ -142,6 +143,7 @@ def past_question_of(search: Search, ranges: Sequence[DateRange]) -> PastQuestio
         policies=search.policies,
         history_paths=query.client_history.paths if query.client_history else frozenset(),
         asker=query.asker if parsed.about_asker else None,
+        zone=search.zone,
     )
 
 
@@ -237,9 +239,9 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
         workspace_id=question.workspace_id, scope__in=list(own), expired_at__isnull=True
     )
     if question.since:
-        days_in_use = days_in_use.filter(local_date__gte=question.since.date())
+        days_in_use = days_in_use.filter(local_date__gte=question.since.astimezone(question.zone).date())
     if question.until:
-        days_in_use = days_in_use.filter(local_date__lte=question.until.date())
+        days_in_use = days_in_use.filter(local_date__lte=question.until.astimezone(question.zone).date())
     newest = days.without_repeats(_newest_matching(days_in_use.alias(folded=Lower("content")), question))
     rows = [row for row in newest if _is_in_time(row, own, question.policies, now)]
     suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
@@ -324,8 +326,7 @@ def _event(row: DailyEvent, place: SearchScope, question: PastQuestion) -> Recal
         )
         on_named_days = any(day.start.date() <= row.local_date < day.end.date() for day in question.date_ranges)
         score = question.score(covered, on_named_days=on_named_days) if covered or on_named_days else WORDLESS_SCORE
-    zone = question.date_ranges[0].start.tzinfo if question.date_ranges else UTC
-    noon = datetime.combine(row.local_date, time(12), zone)
+    noon = datetime.combine(row.local_date, time(12), question.zone)
     return RecalledEvent(
         kind=DAILY_EVENT,
         path=f"daily_events/{row.uid}",
@@ -333,7 +334,7 @@ def _event(row: DailyEvent, place: SearchScope, question: PastQuestion) -> Recal
         role="summary",
         sender_id="",
         content=row.content,
-        at=datetime.combine(row.local_date, time(12), UTC),
+        at=noon,
         covered=covered,
         score=WEIGHT * (score + question.core_boost(noon)),
         rests_on=tuple(row.origins),

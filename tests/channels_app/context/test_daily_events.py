@@ -1,7 +1,8 @@
 """A question about the past finds what is told of a day, when the messages themselves are gone (C5, D1)."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -9,7 +10,8 @@ from memories import entries
 from memories.entries import daily_events
 from memories.models import DailyEvent, Entry, Scope, Workspace
 from sessions_app.models import SessionEvent
-from tests.channels_app.context.test_session_events import events
+from tests.channels_app.context.test_session_events import asked, events
+from tests.channels_app.doors.tools.asking import tool
 from tests.conftest import GROUP, NOW, TELEGRAM, make_draft, make_scope
 from tests.sessions_app.conftest import Talk
 
@@ -47,6 +49,36 @@ def mine(workspace: Workspace) -> Scope:
 )
 def test_a_day_is_found_by_its_date_and_by_its_words(talk: Talk, message: str, content: str) -> None:
     assert content in events(talk, message)
+
+
+@pytest.mark.usefixtures("mine")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "Pacific/Auckland", "Pacific/Honolulu"])
+@pytest.mark.parametrize("message", ["What did we do on 3 May 2025?", "还记得灵隐寺那次吗？"])
+def test_a_day_is_that_day_wherever_it_is_read_and_has_no_hour(talk: Talk, zone: str, message: str) -> None:
+    Workspace.objects.update(time_zone=zone)
+    (event,) = [event for event in asked(talk, message)["events"] if event["content"] == TOLD]
+    at = datetime.fromisoformat(event["at"])
+    assert (at.date(), at.astimezone(ZoneInfo(zone)).date(), at.hour) == (IN_MAY, IN_MAY, 12)
+    line = f"[2025-05-03] Summary: {TOLD}"
+    body = {"address": TELEGRAM, "message": message}
+    texts = [talk.post("context", body).json()["text"], talk.post("recall", body).json()["context"]]
+    assert all(line in text for text in texts), texts
+    assert line in tool(talk, "memory_search", query=message)["text"]
+
+
+@pytest.mark.usefixtures("mine")
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ({"since": "2025-05-03T11:00:00Z"}, [TOLD]),  # 23:00 of that day in Auckland
+        ({"since": "2025-05-03T13:00:00Z"}, []),  # an hour into the next
+        ({"until": "2025-05-02T13:00:00Z"}, [TOLD]),  # an hour into that day
+        ({"until": "2025-05-02T11:00:00Z"}, []),
+    ],
+)
+def test_a_day_begins_and_ends_where_it_is_asked_for(talk: Talk, bound: dict[str, str], expected: list[str]) -> None:
+    Workspace.objects.update(time_zone="Pacific/Auckland")
+    assert events(talk, "What did we do on 3 May 2025?", **bound) == expected
 
 
 def tell_many(scope: Scope, content: str, since: date, count: int = 70) -> None:
