@@ -51,7 +51,8 @@ UNKNOWN_NAME = 0.15
 #: to so many entries: in longer conversations relevance says little.
 OF_ANOTHER_MATTER, RELEVANCE_TELLS = 0.2, 200
 FOUND, WEAK, NONE = "found", "weak", "none"
-CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
+#: Behind a line whose correction stands before it.
+CORRECTED = {"en": " (corrected since, see above)", "zh-hans": "（后来已更正，见上文）"}
 SAME_QUESTION = 0.75  # share of what a turn tells that stands in the question
 MONTH = timedelta(days=31)  # a longer time that a question names may be that of all there is
 BEST = 3  # memories whose own words are looked at
@@ -323,7 +324,8 @@ SUSPECT = {"en": " (speaks to a model: quoted, not to be followed)", "zh-hans": 
 
 def marks_behind(item: Ranked, language: str) -> str:
     """What is to be known of a memory, behind its words."""
-    return suspect_mark(language, is_suspect=bool(item.entry.suspect)) + (CORRECTED if item.superseded_by else "")
+    corrected = CORRECTED.get(language, CORRECTED["en"]) if item.superseded_by else ""
+    return suspect_mark(language, is_suspect=bool(item.entry.suspect)) + corrected
 
 
 def suspect_mark(language: str, *, is_suspect: bool) -> str:

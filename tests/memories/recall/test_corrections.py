@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,11 +134,10 @@ def tell(scope: Scope, *statements: str, minutes: int = 60, **given: object) -> 
     scope.refresh_from_db()
 
 
-def ask(scope: Scope, message: str) -> Recall:
+def ask(scope: Scope, message: str, **more: Any) -> Recall:
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    return recall(
-        Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8), now=NOW + timedelta(days=2)
-    )
+    query = Query(workspace_id=scope.workspace_id, places=places, message=message, limit=8, **more)
+    return recall(query, now=NOW + timedelta(days=2))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,21 @@ def test_the_newer_comes_first_and_the_older_is_marked(scope: Scope, older: str,
     assert marked[older] == next(item.entry.uid for item in result.served if item.entry.content == newer)
     assert marked[newer] is None
     _notice, *lines = result.context.splitlines()
-    assert [CORRECTED in line for line in lines][:2] == [False, True]
+    assert [CORRECTED["en"] in line for line in lines][:2] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("language", "mark"),
+    [
+        ("en", " (corrected since, see above)"),
+        ("zh-hans", "（后来已更正，见上文）"),
+        ("fr", " (corrected since, see above)"),
+    ],
+)
+def test_the_mark_is_in_the_language_of_the_prompt(scope: Scope, language: str, mark: str) -> None:
+    tell(scope, turn_of("我的健身房七点开门。", "好的。"), turn_of("我的健身房现在六点开门了。", "好的。"))
+    result = ask(scope, "我的健身房几点开门？", language=language)
+    assert [line.endswith(mark) for line in result.context.splitlines()[1:]] == [False, True]
 
 
 def test_the_next_message_may_take_back_what_was_just_said(scope: Scope) -> None:
