@@ -192,13 +192,11 @@ class _NameMatcher:
 def occurs(words: Sequence[str], target: str) -> bool:
     """Whether some of these words, one after the other, make up the target."""
     for start in range(len(words)):
-        joined = ""
-        for word in words[start:]:
-            joined += word
-            if len(joined) >= len(target):
-                break
-        if joined == target:
-            return True
+        rest, at = target, start
+        while rest and at < len(words) and rest.startswith(words[at]):
+            rest, at = rest[len(words[at]) :], at + 1
+        if not rest:
+            return bool(target)
     return False
 
 

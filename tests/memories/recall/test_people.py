@@ -1,5 +1,6 @@
 """Whoever is asked about is found by any of their names, and by none that means somebody else (D1)."""
 
+import time
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from memories.language import names
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.people import people_named
+from memories.recall.people import occurs, people_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 from tests.support.properties import examples
@@ -196,6 +197,30 @@ def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, 
         assert all(item.entry.scope_id == result.pk for item in together.ranked if item.candidate.named)
         alone = {item.entry.pk: item.candidate.keyword for item in ask(f"where is {alias}?", other).ranked}
         assert set(alone) >= {item.entry.pk for item in together.ranked if item.entry.scope_id == other.pk} or not alone
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "is_there"),
+    [
+        (["我", "问", "李", "雷"], "李雷", True),
+        (["ask", "mary", "ann"], "maryann", True),
+        (["ha", "ha", "hab"], "hahab", True),
+        (["ha", "ha", "hb"], "hahab", False),
+        (["mary", "anna"], "maryann", False),
+        (["mary"], "maryann", False),
+        (["mary"], "", False),
+        ([], "mary", False),
+    ],
+)
+def test_a_name_is_whole_words_one_after_another(words: list[str], name: str, is_there: bool) -> None:
+    assert occurs(words, name) is is_there
+
+
+@pytest.mark.parametrize("word", ["h", "ha", "哈"])
+def test_a_long_message_is_looked_through_for_a_name_at_once(word: str) -> None:
+    begun = time.thread_time()
+    assert not occurs([word] * 32_000, "habbie von der wolfsburg")
+    assert time.thread_time() - begun < 0.2
 
 
 def test_names_are_compared_across_scripts_width_and_case() -> None:
