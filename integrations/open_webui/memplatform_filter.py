@@ -8,13 +8,14 @@ description: What is known of whoever asks goes to the model, and each answered 
 
 import hashlib
 import logging
+import re
 from collections import OrderedDict
 from typing import Any
 
 import httpx
 from pydantic import BaseModel, Field
 
-MOST_CHARACTERS, MOST_KNOWN = 8_000, 1_000
+MOST_CHARACTERS, MOST_BYTES, MOST_KNOWN = 8_000, 65_536, 1_000
 #: Beginnings of the ids of chats that Open WebUI itself does not keep.
 UNSAVED = ("temporary:", "local:", "channel:")
 logger = logging.getLogger("memplatform")
@@ -78,7 +79,7 @@ class Filter:
         is_kept = about["chat_id"] and not str(about["chat_id"]).startswith(UNSAVED)
         sides = newest_turn(body.get("messages") or [])
         if is_kept and not is_again and not about.get("task") and all(sides) and takes_part(__user__):
-            turn = {"address": address(__user__ or {}, about), "user": sides[0], "assistant": sides[1]}
+            turn = {"address": address(__user__ or {}, about), "user": cut(sides[0]), "assistant": cut(sides[1])}
             once = f"{about['chat_id']}/{message_id}" if message_id else ""
             await self._asked("turns", {**turn, "recall_id": recall}, once)
         return body
@@ -114,11 +115,16 @@ def address(user: dict[str, Any], about: dict[str, Any]) -> dict[str, str]:
 
 
 def words_of(message: dict[str, Any]) -> str:
-    """The words of a message, without pictures."""
+    """The words of a message, without pictures, and without what no text of memory holds: NUL, halves of characters."""
     content = message.get("content")
     parts = [content] if isinstance(content, str) else content or []
     texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, (str, dict))]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return re.sub("[\\0\ud800-\udfff]", "", "\n".join(text for text in texts if isinstance(text, str)))
+
+
+def cut(text: str) -> str:
+    """As much of a text as a side of a turn takes."""
+    return text.encode()[:MOST_BYTES].decode(errors="ignore")
 
 
 def history_of(messages: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from memplatform_client.errors import NoAnswer, NotAuthenticated
 from memplatform_client.turns import Before, BotMemory, plain, words_of
 
 from memories.models import Workspace
+from sessions_app.models import SessionEvent
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,6 +85,35 @@ def test_memory_that_is_away_or_refuses_costs_no_turn_and_is_not_asked_at_every_
     strict.close()
     with pytest.raises(NoAnswer):
         BotMemory("mp_x", strict=True, http=httpx.Client(transport=httpx.MockTransport(refuse))).save("dana", FACT)
+
+
+def test_a_turn_is_remembered_however_much_its_tools_answered(memory: BotMemory) -> None:
+    long = "字" * 40_000  # 120,000 bytes, and 65,536 of them end within a character
+    odd: dict[str, Any] = {"rows": ["a\0b", "\ud83d", float("nan"), datetime(2026, 1, 2, tzinfo=UTC)], "deep": []}
+    for _level in range(30):
+        odd = {"deep": odd}
+    calls: list[Any] = [
+        {"name": "read", "arguments": {"path": "a\0.txt"}, "result": "x\0" * 600_000},
+        {"name": "write", "arguments": {"text": long}, "result": odd},
+        {"name": "list", "arguments": {"path": "."}, "result": [{"name": f"{n}.txt", "size": n} for n in range(5_000)]},
+    ]
+    calls += [{"name": f"tool_{n}", "arguments": {}, "result": "y" * 5_000} for n in range(200)]
+    assert memory.after("dana", f"{FACT} {long}\0\ud83d", long, "monday", tool_calls=calls)
+    question, answer = SessionEvent.objects.order_by("position")
+    kept = answer.data["tool_calls"]
+    assert question.content.startswith(f"{FACT} 字") and answer.content.startswith("字")
+    assert [call["name"] for call in kept[:3]] == ["read", "write", "list"]
+    assert kept[0]["arguments"] == {"path": "a.txt"} and kept[0]["result"] == "x" * 4_000
+    assert isinstance(kept[1]["arguments"], dict) and kept[1]["result"]["deep"]
+    assert kept[2]["result"].startswith('[{"name": "0.txt", "size": 0}') and 40 < len(kept) < 60
+
+
+def test_a_question_and_its_history_are_asked_without_what_cannot_be_stored(memory: BotMemory) -> None:
+    memory.after("dana", FACT, "Noted.", "monday")
+    history = [{"role": "user", "content": "Hello\0\ud83d"}, {"role": "assistant", "content": "\ud83dHi"}]
+    assert "Wren" in memory.before("dana", f"{QUESTION}\0\ud83d", "friday", history).text
+    assert "Wren" in memory.search("dana", f"{QUESTION}\0")[0]["content"]
+    assert memory.save("dana", "Dana keeps bees.\0\ud83d")
 
 
 def test_of_messages_the_words_are_read_and_pictures_left_out() -> None:

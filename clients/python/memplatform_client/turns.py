@@ -7,7 +7,10 @@ turn and never the turn.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -25,6 +28,10 @@ T = TypeVar("T")
 #: Seconds without a question after one that nobody answered, so that a bot does not wait at every turn.
 PAUSE = 5.0
 MOST_MESSAGES, MOST_CHARACTERS = 60, 8_000
+#: Bytes of each text of a turn, and of its calls of tools together; characters of a text in one of these calls.
+MOST_BYTES, MOST_OF_CALLS, MOST_OF_A_TEXT = 65_536, 200_000, 4_000
+DEEPEST = 8  # of what a tool is given or answers
+_UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 logger = logging.getLogger("memplatform_client")
 
 
@@ -76,7 +83,7 @@ class BotMemory:
         """
         if not message.strip() or time.monotonic() < self._silent_until:
             return Before()
-        asked: dict[str, Any] = {"address": self.address(person, chat), "message": message[:MOST_CHARACTERS]}
+        asked: dict[str, Any] = {"address": self.address(person, chat), "message": storable(message)[:MOST_CHARACTERS]}
         if history is not None:
             asked["client_history"] = plain(history)
 
@@ -101,9 +108,11 @@ class BotMemory:
     ) -> bool:
         """Have a finished turn remembered; whether it was. `once`: the same for a turn that may be reported again.
 
-        `at` is when it was, where that is not now.
+        `at` is when it was, where that is not now. What is longer than memory takes is cut, the calls of tools first:
+        a turn is not refused for its length.
         """
-        turn: dict[str, Any] = {"user": user, "assistant": assistant, "recall_id": recall_id, "tool_calls": tool_calls}
+        turn: dict[str, Any] = {"user": cut(user), "assistant": cut(assistant), "recall_id": recall_id}
+        turn["tool_calls"] = cut_calls(tool_calls) if tool_calls else None
         turn |= {"at": at} if at else {}
         turn["idempotency_key"] = hashlib.sha256(once.encode()).hexdigest() if once else None
         address = self.address(person, chat)
@@ -115,7 +124,8 @@ class BotMemory:
         """The memories of a person that bear on some words, the best first."""
         if not words.strip() or time.monotonic() < self._silent_until:
             return []
-        asked: dict[str, Any] = {"message": words[:MOST_CHARACTERS], "limit": limit, "need": "off", "quotas": False}
+        message = storable(words)[:MOST_CHARACTERS]
+        asked: dict[str, Any] = {"message": message, "limit": limit, "need": "off", "quotas": False}
         address = self.address(person, chat)
         return self.tried(
             "memory is not searched", lambda: self.client.recall(address=address, **asked)["memories"], []
@@ -123,7 +133,7 @@ class BotMemory:
 
     def save(self, person: str, content: str, chat: str = "", **slots: str) -> str | None:
         """Remember a sentence about a person; the id of the memory, None where it was not kept."""
-        address, content = self.address(person, chat), content[:MOST_CHARACTERS]
+        address, content = self.address(person, chat), storable(content)[:MOST_CHARACTERS]
         return self.tried(
             "a memory is not saved",
             lambda: self.client.save_entry(address=address, content=content, slots=slots)["id"],
@@ -172,11 +182,54 @@ class BotMemory:
         self.client.close()
 
 
+def storable(text: str) -> str:
+    """A text without NUL and halves of characters, which no text of memory holds."""
+    return _UNSTORABLE.sub("", text)
+
+
+def cut(text: str) -> str:
+    """As much of a text as a side of a turn takes."""
+    return storable(text).encode()[:MOST_BYTES].decode(errors="ignore")
+
+
+def cut_calls(calls: Iterable[Mapping[str, Any]]) -> list[NewToolCall]:
+    """As many calls of tools as a turn takes, the first ones, with long texts in them cut."""
+    taken: list[Any] = []
+    room = MOST_OF_CALLS
+    for call in calls:
+        small = {**call, "result": _cut_value(call.get("result"))}
+        arguments = _cut_value(call.get("arguments"))
+        small["arguments"] = {"arguments": arguments} if isinstance(arguments, str) else arguments
+        room -= len(json.dumps(small, ensure_ascii=False).encode())
+        if room < 0:
+            break
+        taken.append(small)
+    return taken
+
+
+def _cut_value(value: Any) -> Any:
+    """A value of JSON; as a text where it is long."""
+    short = _cut_texts(value)
+    text = short if isinstance(short, str) else json.dumps(short, ensure_ascii=False)
+    return short if len(text) <= MOST_OF_A_TEXT else text[:MOST_OF_A_TEXT]
+
+
+def _cut_texts(value: Any, depth: int = 0) -> Any:
+    """A value of JSON with its texts cut, whatever a tool was given or answered."""
+    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if depth < DEEPEST and isinstance(value, Mapping):
+        return {storable(str(name)): _cut_texts(inner, depth + 1) for name, inner in value.items()}
+    if depth < DEEPEST and isinstance(value, (list, tuple)):
+        return [_cut_texts(inner, depth + 1) for inner in value]
+    return "…" if depth >= DEEPEST and not isinstance(value, str) else storable(str(value))[:MOST_OF_A_TEXT]
+
+
 def plain(history: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Of a model's messages the words of people and of the bot, the newest ones, as the API takes them."""
     messages = []
     for message in history:
-        words = words_of(message.get("content"))
+        words = storable(words_of(message.get("content")))
         if message.get("role") in ("user", "assistant") and words.strip():
             messages.append({"role": str(message["role"]), "content": words[:MOST_CHARACTERS]})
     return messages[-MOST_MESSAGES:]

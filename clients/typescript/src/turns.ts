@@ -13,6 +13,12 @@ import type { AddressField, NewToolCall, RecalledMemory } from "./types.ts";
 const PAUSE = 5_000;
 const MOST_MESSAGES = 60;
 const MOST_CHARACTERS = 8_000;
+/** Bytes of each text of a turn, and of its calls of tools together; characters of a text in one of these calls. */
+const MOST_BYTES = 65_536;
+const MOST_OF_CALLS = 200_000;
+const MOST_OF_A_TEXT = 4_000;
+/** Of what a tool is given or answers. */
+const DEEPEST = 8;
 
 /** What a model is given before it answers. Empty when memory has nothing to say, or does not answer. */
 export interface Before {
@@ -96,11 +102,15 @@ export class BotMemory {
     });
   }
 
-  /** Have a finished turn remembered; whether it was. */
+  /**
+   * Have a finished turn remembered; whether it was. What is longer than memory takes is cut, the calls of tools first:
+   * a turn is not refused for its length.
+   */
   async after(person: string, user: string, assistant: string, options: AfterOptions = {}): Promise<boolean> {
     const { chat = "", recallId = null, toolCalls, once, at } = options;
-    const told = { user, assistant, recall_id: recallId, tool_calls: toolCalls, at: at?.toISOString() };
-    const turn = { address: this.address(person, chat), ...told };
+    const words = { user: cutSide(user), assistant: cutSide(assistant) };
+    const about = { recall_id: recallId, tool_calls: toolCalls && cutCalls(toolCalls), at: at?.toISOString() };
+    const turn = { address: this.address(person, chat), ...words, ...about };
     return this.tried("a turn is not remembered", false, async () => {
       const key = once ? { idempotencyKey: await hashOf(once) } : {};
       await this.client.takeTurn(turn as Parameters<Client["takeTurn"]>[0], key);
@@ -154,9 +164,49 @@ export function wordsOf(content: unknown): string {
   return texts.filter((text) => typeof text === "string").join("\n");
 }
 
-/** As much of a text as the API takes, without half a character at its end. */
-function cut(text: string): string {
-  return text.slice(0, MOST_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+/** The beginning of a text, without NUL and halves of characters, which no text of memory holds. */
+function cut(text: string, most = MOST_CHARACTERS): string {
+  return text.slice(0, most).replace(/\0|\p{Surrogate}/gu, "");
+}
+
+/** As much of a text as a side of a turn takes. */
+function cutSide(text: string): string {
+  const bytes = new TextEncoder().encode(cut(text, text.length)).subarray(0, MOST_BYTES);
+  return new TextDecoder().decode(bytes, { stream: true }); // without half a character at its end
+}
+
+/** As many calls of tools as a turn takes, the first ones, with long texts in them cut. */
+function cutCalls(calls: NewToolCall[]): NewToolCall[] {
+  const taken: NewToolCall[] = [];
+  let room = MOST_OF_CALLS;
+  for (const call of calls) {
+    const value = cutValue(call.arguments);
+    const arguments_ = typeof value === "string" ? { arguments: value } : value;
+    const small = { ...call, arguments: arguments_, result: cutValue(call.result) };
+    room -= new TextEncoder().encode(JSON.stringify(small)).length;
+    if (room < 0) break;
+    taken.push(small);
+  }
+  return taken;
+}
+
+/** A value of JSON; as a text where it is long. */
+function cutValue(value: unknown): unknown {
+  const short = cutTexts(value);
+  const text = typeof short === "string" ? short : (JSON.stringify(short) ?? "");
+  return text.length <= MOST_OF_A_TEXT ? short : cut(text, MOST_OF_A_TEXT);
+}
+
+/** A value of JSON with its texts cut, whatever a tool was given or answered. */
+function cutTexts(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") return cut(value, MOST_OF_A_TEXT);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) return value.toJSON();
+  if (depth >= DEEPEST) return "…";
+  if (Array.isArray(value)) return value.map((inner) => cutTexts(inner, depth + 1));
+  const entries = Object.entries(value).map(([name, inner]) => [cut(name, name.length), cutTexts(inner, depth + 1)]);
+  return Object.fromEntries(entries);
 }
 
 async function hashOf(text: string): Promise<string> {

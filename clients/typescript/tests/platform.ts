@@ -123,6 +123,27 @@ test("around a turn: a fact is known in another chat of its person, and to nobod
   assert.match((await bot.search("remy", "bees"))[0]?.content ?? "", /bees/);
 });
 
+test("a turn is remembered however much its tools answered, and a question asked without what cannot be stored", async () => {
+  const bot = new BotMemory(key, url, { platform: "cli", account: "files", strict: true });
+  const long = "字".repeat(40_000);
+  let deep: unknown = ["a\0b", "\ud83d", 10n, new Date(0)];
+  for (let level = 0; level < 30; level += 1) deep = { deep };
+  const toolCalls = [
+    { name: "read", arguments: { path: "a\0.txt" }, result: "x\0".repeat(600_000) },
+    { name: "write", arguments: { text: long }, result: deep },
+    ...Array.from({ length: 200 }, () => ({ name: "list", arguments: {}, result: Array(5_000).fill("y") })),
+  ];
+  assert.ok(await bot.after("dana", `The kiln is hot. ${long}\0\ud83d`, long, { chat: "monday", toolCalls }));
+  const { session_key: session } = await bot.client.resolveAddress({ address: bot.address("dana", "monday") });
+  const [question, answer] = await all(bot.client.listSessionEvents(session, { platform: "cli", account: "files" }));
+  assert.match(question?.content ?? "", /^The kiln is hot\. 字/);
+  const kept = (answer?.data as { tool_calls: { name: string; arguments: unknown; result: unknown }[] }).tool_calls;
+  assert.deepEqual([kept[0]?.arguments, kept[0]?.result], [{ path: "a.txt" }, "x".repeat(2_000)]);
+  assert.ok(kept.length > 25 && kept.length < 60);
+  const history = [{ role: "user", content: "Hello\0\ud83d" }];
+  assert.match((await bot.before("dana", "Is the kiln hot?\0\ud83d", "friday", history)).text, /kiln/);
+});
+
 test("memory that is away or refuses is logged, and costs no turn", async () => {
   for (const [wrong, place] of [[key, "http://127.0.0.1:9"], ["mp_nobody", url]] as const) {
     const lines: string[] = [];

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 5
-MOST_CHARACTERS = 8_000
+MOST_CHARACTERS, MOST_BYTES = 8_000, 65_536  # of a question, of each side of a turn
 #: What is typed to Claude Code itself.
 COMMAND = re.compile(r"/[a-z][\w:-]*(\s|$)")
 
@@ -37,7 +37,7 @@ def main() -> int:
 
 def before(event: dict[str, Any]) -> None:
     """Give Claude what is known, and keep the prompt until it is answered."""
-    prompt = str(event.get("prompt", "")).strip()
+    prompt = cut(str(event.get("prompt", ""))).strip()
     if not prompt or COMMAND.match(prompt):
         return
     pending = {"prompts": [*waiting(event).get("prompts", []), prompt], "once": uuid.uuid4().hex}
@@ -59,11 +59,16 @@ def after(event: dict[str, Any]) -> None:
         return
     turn = {
         "address": address(event),
-        "user": "\n".join(pending["prompts"]),
-        "assistant": str(event.get("last_assistant_message") or newest_answer(event)),
+        "user": cut("\n".join(pending["prompts"])),
+        "assistant": cut(str(event.get("last_assistant_message") or newest_answer(event))),
         "recall_id": pending.get("recall_id"),
     }
     call("turns", turn, {"Idempotency-Key": pending["once"]})
+
+
+def cut(text: str) -> str:
+    """As much of a text as a side of a turn takes, without NUL and halves of characters."""
+    return re.sub("[\\0\ud800-\udfff]", "", text).encode()[:MOST_BYTES].decode(errors="ignore")
 
 
 def newest_answer(event: dict[str, Any]) -> str:

@@ -1,0 +1,82 @@
+"""What adapters report of a turn, and keep until it is reported, against the running platform."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memories.models import Workspace
+from sessions_app.models import SessionEvent
+from tests.conftest import make_key
+from tests.integrations.adapters import INTEGRATIONS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LONG = "船" * 30_000  # 90,000 bytes
+Hook = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def key(workspace: Workspace) -> str:
+    return make_key(workspace, permissions=["read", "write"])
+
+
+@pytest.fixture
+def hook(live_server: Any, key: str, tmp_path: Path) -> Hook:
+    """Calls a hook of Claude Code in a session of Dana's; what it prints, and its log."""
+    settings = {"MEMPLATFORM_URL": live_server.url, "MEMPLATFORM_KEY": key, "MEMPLATFORM_PERSON": "dana"}
+    settings |= {"CLAUDE_PLUGIN_DATA": str(tmp_path / "data"), "PATH": os.environ["PATH"]}
+
+    def call(name: str, **fields: Any) -> tuple[str, str]:
+        ran = subprocess.run(
+            [sys.executable, str(INTEGRATIONS / "claude_code" / "scripts" / "memory.py")],
+            input=json.dumps({"hook_event_name": name, "session_id": "s-1", **fields}),
+            env=settings,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout, ran.stderr
+
+    return call
+
+
+def module_of(path: Path) -> Any:
+    """A module of an adapter, which stands in no package."""
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def remembered() -> list[str]:
+    """The messages the platform has."""
+    return list(SessionEvent.objects.order_by("pk").values_list("content", flat=True))
+
+
+def test_claude_code_reports_a_long_turn_and_one_with_what_cannot_be_stored(hook: Hook) -> None:
+    assert hook("UserPromptSubmit", prompt=f"The kiln is hot.\0\ud83d {LONG}")[1] == ""
+    assert hook("Stop", last_assistant_message=f"Careful.\0 {LONG}")[1] == ""
+    question, answer = remembered()
+    assert question.startswith("The kiln is hot. 船") and answer.startswith("Careful. 船")
+
+
+def test_open_webui_reports_a_long_turn_and_one_with_what_cannot_be_stored(live_server: Any, key: str) -> None:
+    made = module_of(INTEGRATIONS / "open_webui" / "memplatform_filter.py").Filter()
+    made.valves = made.Valves(url=live_server.url, key=key, seconds=30)
+    messages = [{"role": "user", "content": f"The kiln is hot.\0\ud83d {LONG}"}]
+    answered = [*messages, {"role": "assistant", "content": f"Careful.\0 {LONG}"}]
+    asyncio.run(made.outlet({"chat_id": "c-1", "id": "m-1", "messages": answered}, __user__={"id": "dana"}))
+    question, answer = remembered()
+    assert question.startswith("The kiln is hot. 船") and answer.startswith("Careful. 船")
+    asked = {"messages": [{"role": "user", "content": "Is the kiln hot?\0\ud83d"}]}
+    body = asyncio.run(made.inlet(asked, __user__={"id": "dana"}, __metadata__={"chat_id": "c-2"}))
+    assert "The kiln is hot." in body["messages"][0]["content"]
