@@ -38,7 +38,7 @@ class Memplatform(Star):
     @filter.on_llm_request()
     async def remember(self, event: AstrMessageEvent, request: ProviderRequest) -> None:
         """Give the model what is remembered, as a part of this turn that AstrBot does not store."""
-        if not self.memory:
+        if not self.memory or not event.get_sender_id():
             return
         context = await self.memory.context(message_of(event), request.contexts or [])
         event.set_extra(RECALL, context.recall_id)

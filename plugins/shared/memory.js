@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds a bot's answer waits for memory at most, and for how long after a failure it does not wait at all. */
+/** Milliseconds a bot's answer waits for memory at most, and for how long it does not wait at all after no answer. */
 const WAIT = 2_000;
 const PAUSE = 5_000;
 /** Milliseconds before a report that nobody took is sent again. */
@@ -18,6 +18,9 @@ const TOKENS = 2_000;
 const HISTORY = 60;
 const PAGE = 20;
 const LINE = 160;
+/** Of a question characters, of each side of a turn bytes. */
+const CHARACTERS = 8_000;
+const BYTES = 65_536;
 const PEOPLE = 1_000;
 const HAN = /[\u3400-\u9fff]/;
 const TEXTS = JSON.parse(readFileSync(new URL("./texts.json", import.meta.url), "utf8"));
@@ -70,7 +73,7 @@ export class Memory {
   async context(message, history) {
     const nothing = { text: "", recallId: null, history: [] };
     if (!message.text.trim() || Date.now() < this.#silentUntil) return nothing;
-    const body = { address: address(message), message: message.text, token_budget: TOKENS };
+    const body = { address: address(message), message: storable(message.text.slice(0, CHARACTERS)), token_budget: TOKENS };
     if (history) body.client_history = plain(history);
     try {
       const answer = await this.#call("POST", "context", WAIT, { body });
@@ -78,7 +81,7 @@ export class Memory {
       const earlier = (answer.history ?? []).map(({ role, content }) => ({ role, content }));
       return { text: answer.text ?? "", recallId: answer.recall_id ?? null, history: earlier };
     } catch (why) {
-      this.#silentUntil = Date.now() + PAUSE;
+      if (!why.status || why.status >= 429) this.#silentUntil = Date.now() + PAUSE; // else this message alone is refused
       if (!this.#isAway) this.#log(`memplatform: answering without memory: ${why.message}`);
       this.#isAway = true;
       return nothing;
@@ -87,8 +90,8 @@ export class Memory {
 
   /** Have a finished turn remembered; the same message again changes nothing. Never throws. */
   async report(message, answer, recallId = null) {
-    const body = { address: address(message), user: message.text, assistant: answer, recall_id: recallId };
-    body.sender_name = [...(message.senderName ?? "")].slice(0, 64).join("");
+    const body = { address: address(message), user: side(message.text), assistant: side(answer), recall_id: recallId };
+    body.sender_name = [...storable(message.senderName ?? "")].slice(0, 64).join("");
     const key = keyOf(message);
     const headers = key ? { "Idempotency-Key": key } : {};
     let why;
@@ -233,8 +236,19 @@ export function wordsOf(message) {
 /** Of a model's messages the words of people and of the bot, the newest ones, as the API takes them. */
 function plain(history) {
   const spoken = (history ?? []).filter((message) => message?.role === "user" || message?.role === "assistant");
-  const messages = spoken.map((message) => ({ role: message.role, content: wordsOf(message).slice(0, 8_000).toWellFormed() }));
+  const messages = spoken.map((message) => ({ role: message.role, content: storable(wordsOf(message).slice(0, CHARACTERS)) }));
   return messages.filter((message) => message.content).slice(-HISTORY);
+}
+
+/** A text without what no text of memory holds: NUL, halves of characters. */
+function storable(text) {
+  return text.replace(/\0|\p{Surrogate}/gu, "");
+}
+
+/** As much of a text as a side of a turn takes. */
+function side(text) {
+  const bytes = new TextEncoder().encode(storable(text)).subarray(0, BYTES);
+  return new TextDecoder().decode(bytes, { stream: true }); // without half a character at its end
 }
 
 function address({ platform, account, peer, chat, isGroup }) {

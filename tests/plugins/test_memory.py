@@ -13,6 +13,7 @@ import pytest
 
 from channels_app.platforms import commands
 from memories.models import Entry, Workspace
+from sessions_app.models import SessionEvent
 from tests.conftest import Api, make_key
 from tests.plugins.copies import files
 from tests.plugins.host import PLUGINS
@@ -44,8 +45,8 @@ class Plugin:
         name, _space, argument = text.removeprefix("/").partition(" ")
         return str(self.run(self.memory.command(name, argument, message(text, **parts))))
 
-    def context(self, text: str, **parts: Any) -> Any:
-        return self.run(self.memory.context(message(text), **parts))
+    def context(self, text: str, history: Any = None, **parts: Any) -> Any:
+        return self.run(self.memory.context(message(text, **parts), history))
 
     def report(self, text: str, answer: str, **parts: Any) -> None:
         async def done() -> None:
@@ -223,6 +224,18 @@ def test_the_answer_is_in_the_language_of_the_person_or_the_one_that_is_set(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_long_message_is_asked_about_and_remembered_as_far_as_it_fits(plugin: Plugin) -> None:
+    long = "字" * 30_000  # 90,000 bytes
+    plugin.report(f"My cat is called Wren.\0\ud83d {long}", f"好的。\0{long}", id="m1", sender_name="Mei\0")
+    assert plugin.log == []
+    question, answer = SessionEvent.objects.order_by("position").values_list("content", flat=True)
+    assert question.startswith("My cat is called Wren. 字") and answer.startswith("好的。字")
+    history = [{"role": "user", "content": "Hello\0\ud83d"}]
+    words = f"What is my cat called?\0\ud83d {'?' * 9_000}"
+    assert "Wren" in plugin.context(words, history=history).text and plugin.log == []
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_message_that_is_reported_twice_is_remembered_once(plugin: Plugin, workspace: Workspace) -> None:
     for _delivery in range(2):
         plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
@@ -246,7 +259,7 @@ def test_what_the_history_of_the_host_says_is_not_repeated(plugin: Plugin) -> No
 
 
 @pytest.mark.parametrize(
-    "failure", [httpx.ConnectError("no"), (500, "{}"), (200, "<html>"), (200, "[]"), (401, '{"errors": []}')]
+    "failure", [httpx.ConnectError("no"), (500, "{}"), (200, "<html>"), (200, "[]"), (429, '{"errors": []}')]
 )
 def test_a_bot_answers_whatever_memory_does(scripted: Any, failure: Any) -> None:
     plugin, requests = scripted(failure)
@@ -255,6 +268,14 @@ def test_a_bot_answers_whatever_memory_does(scripted: Any, failure: Any) -> None
     assert len(requests) == 1, "it is not waited for again at once"
     assert len(plugin.log) == 1 and "answering without memory" in plugin.log[0]
     assert plugin.ask("/memory") == "My memory does not answer at the moment. Please try again later."
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 409])
+def test_a_message_that_is_refused_takes_memory_from_nobody_else(scripted: Any, status: int) -> None:
+    plugin, requests = scripted((status, '{"errors": [{"code": "unknown"}]}'), (200, '{"text": "The boat is Wren."}'))
+    assert plugin.context("你好", account="10002").text == ""
+    assert plugin.context("Hello").text == "The boat is Wren." and len(requests) == 2
+    assert len(plugin.log) == 1 and f"{status} unknown" in plugin.log[0]
 
 
 def test_a_bot_waits_for_memory_two_seconds_at_most(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:

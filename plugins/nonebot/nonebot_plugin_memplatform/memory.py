@@ -18,12 +18,15 @@ from typing import Any
 
 import httpx
 
-#: Seconds a bot's answer waits for memory at most, and for how long after a failure it does not wait at all.
+#: Seconds a bot's answer waits for memory at most, and for how long it does not wait at all after no answer.
 WAIT, PAUSE = 2.0, 5.0
 #: Seconds before a report that nobody took is sent again.
 AGAIN = (1.0, 4.0, 16.0)
 COMMAND_WAIT = 8.0
 TOKENS, HISTORY, PAGE, LINE, PEOPLE = 2_000, 60, 20, 160, 1_000
+#: Of a question characters, of each side of a turn bytes.
+CHARACTERS, BYTES = 8_000, 65_536
+UNSTORABLE = re.compile("[\\0\ud800-\udfff]")  # NUL, halves of characters
 HAN = re.compile("[\u3400-\u9fff]")
 _SPOKEN: dict[str, Any] = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
 #: What each command is called: the names, the first of them its own.
@@ -100,13 +103,14 @@ class Memory:
         """
         if not message.text.strip() or time.monotonic() < self._silent_until:
             return Context()
-        body = {"address": message.address, "message": message.text, "token_budget": TOKENS}
+        body = {"address": message.address, "message": storable(message.text)[:CHARACTERS], "token_budget": TOKENS}
         if history is not None:
             body["client_history"] = plain(history)
         try:
             answer = await self._call("POST", "context", WAIT, json=body)
         except Unanswered as why:
-            self._silent_until = time.monotonic() + PAUSE
+            if not 0 < why.status < 429:  # else this message alone is refused
+                self._silent_until = time.monotonic() + PAUSE
             self._say_away(why)
             return Context()
         self._is_away = False
@@ -148,8 +152,8 @@ class Memory:
         await self._http.aclose()
 
     async def _report(self, message: Message, answer: str, recall_id: str | None) -> None:
-        body = {"address": message.address, "user": message.text, "assistant": answer, "recall_id": recall_id}
-        body["sender_name"] = message.sender_name[:64]
+        body = {"address": message.address, "user": side(message.text), "assistant": side(answer)}
+        body |= {"recall_id": recall_id, "sender_name": storable(message.sender_name)[:64]}
         headers = {"Idempotency-Key": message.key} if message.key else {}
         why: Unanswered | None = None
         for pause in (0.0, *(AGAIN if message.key else ())):
@@ -253,9 +257,20 @@ def plain(history: Iterable[Any]) -> list[dict[str, str]]:
         content = message.get("content")
         if isinstance(content, list):  # parts of a message: pictures are left out
             content = "\n".join(part["text"] for part in content if part.get("type") == "text")
-        if message.get("role") in ("user", "assistant") and isinstance(content, str) and content.strip():
-            messages.append({"role": message["role"], "content": content[:8_000]})
+        content = storable(content)[:CHARACTERS] if isinstance(content, str) else ""
+        if message.get("role") in ("user", "assistant") and content.strip():
+            messages.append({"role": message["role"], "content": content})
     return messages[-HISTORY:]
+
+
+def storable(text: str) -> str:
+    """It without what no text of memory holds."""
+    return UNSTORABLE.sub("", text)
+
+
+def side(text: str) -> str:
+    """As much of it as a side of a turn takes."""
+    return storable(text).encode()[:BYTES].decode(errors="ignore")
 
 
 def shown(entry: dict[str, Any], texts: dict[str, str]) -> str:
