@@ -243,12 +243,12 @@ def _origin_of(message: Written, entry: Entry) -> str:
 
 
 def _correct_numbered(message: Written, argument: str, now: datetime) -> None:
-    number, _space, text = argument.partition(" ")
+    number, text = [*argument.split(maxsplit=1), "", ""][:2]
     entry = _numbered(message, number)
-    if entry is None or not text.strip():
+    if entry is None or not text:
         _answer(message, _no_such_number(number) if entry is None else _("/correct 1 and then how it really is."), now)
         return
-    _correct(message, entry, text.strip(), now)
+    _correct(message, entry, text, now)
 
 
 def _correct_last(message: Written, text: str, now: datetime) -> None:

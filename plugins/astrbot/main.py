@@ -74,7 +74,7 @@ class Memplatform(Star):
 
     async def _answer(self, name: str, event: AstrMessageEvent) -> Any:
         event.stop_event()
-        _command, _space, argument = event.message_str.strip().partition(" ")
+        argument = "".join(event.message_str.split(maxsplit=1)[1:])
         if not self.memory:
             return event.plain_result("memplatform: no key is set / 未设置密钥")
         return event.plain_result(await self.memory.command(name, argument.strip(), message_of(event)))

@@ -132,7 +132,7 @@ class Memory:
             scope = await self._scope(message)
             if name == "memory" and not argument.isdecimal():
                 return await self._list(scope, argument)
-            number, _space, words = argument.partition(" ")
+            number, words = [*argument.split(maxsplit=1), "", ""][:2]
             entry = self._entry(scope, number)
             if entry is None:
                 return texts["number"].format(n=number[:20]) if number else texts["which"]

@@ -87,3 +87,9 @@ def test_nothing_is_asked_for_a_message_of_nobody(plugin: Any) -> None:
     assert plugin.memory.calls == []
     asyncio.run(plugin.remember(event("你好"), request))
     assert plugin.memory.calls == ["你好"]
+
+
+@pytest.mark.parametrize("gap", [" ", "\u3000", "\n", " \n "])
+def test_after_a_command_comes_any_white_space(plugin: Any, gap: str) -> None:
+    asyncio.run(plugin._answer("correct", event(f"更正{gap}1{gap}我住在苏州。")))
+    assert plugin.memory.calls == [("correct", f"1{gap}我住在苏州。")]

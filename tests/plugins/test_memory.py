@@ -220,6 +220,14 @@ def test_the_answer_is_in_the_language_of_the_person_or_the_one_that_is_set(
     assert english.ask("/memory").startswith("What I know about you:")
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("typed", ["1\u3000我住在苏州。", "1\n我住在苏州。", "1\t 我住在苏州。"])
+def test_after_a_number_comes_any_white_space(plugin: Plugin, typed: str) -> None:
+    plugin.report("我住在杭州。", "好的。", id="m1")
+    plugin.ask("/memory")
+    assert plugin.ask(f"/correct {typed}").endswith("“我住在苏州。”。")
+
+
 # turns
 
 

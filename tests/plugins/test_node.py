@@ -11,7 +11,7 @@ import pytest
 
 from memories.models import Workspace
 from sessions_app.models import SessionEvent
-from tests.conftest import make_key
+from tests.conftest import Api, make_key
 from tests.plugins.host import PLUGINS
 from tests.plugins.test_memory import DIRECT
 
@@ -72,3 +72,11 @@ def test_a_long_message_is_asked_about_and_remembered_as_far_as_it_fits(node: No
     assert done["log"] == [] and "Wren" in done["given"][0]
     question, answer = SessionEvent.objects.order_by("position").values_list("content", flat=True)
     assert question.startswith("My cat is called Wren. 字") and answer.startswith("好的。字")
+
+
+@pytest.mark.parametrize("typed", ["1\u3000我住在苏州。", "1\n我住在苏州。"])
+def test_after_a_number_comes_any_white_space(node: Node, workspace: Workspace, typed: str) -> None:
+    Api(make_key(workspace)).post("entries", {"address": DIRECT, "content": "我住在杭州。"})
+    commands = ("/memory", f"/更正 {typed}")
+    steps = (f"given.push(await memory.command(from({json.dumps(words)})));" for words in commands)
+    assert node(*steps)["given"][1].endswith("“我住在苏州。”。")

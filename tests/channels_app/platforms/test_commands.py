@@ -75,6 +75,15 @@ def test_a_correction_replaces_the_words_and_can_be_undone_by_an_operator(
     assert Batch.objects.filter(actor="person:telegram:42", name=BatchVerb.CHANGE).count() == 1
 
 
+@pytest.mark.parametrize("gap", ["\u3000", "\n", "\t "])
+def test_after_a_number_comes_any_white_space(
+    connection: Connection, bot_api: FakeTelegram, facts: list[Entry], gap: str
+) -> None:
+    say(connection, bot_api, "/memory")
+    assert "我在苏州工作。" in say(connection, bot_api, f"/更正{gap}1{gap}我在苏州工作。")
+    assert Entry.objects.get(pk=facts[1].pk).content == "我在苏州工作。"
+
+
 def test_that_is_wrong_corrects_what_the_last_answer_rested_on(
     connection: Connection, bot_api: FakeTelegram, facts: list[Entry]
 ) -> None:
