@@ -144,7 +144,7 @@ export class Memory {
       texts = this.#texts(message.text + entry.content);
       if (name === "memory") {
         const where = texts[entry.type] ?? texts.other;
-        return `${shown(entry, texts)}\n${filled(texts.one, { day: entry.created_at.slice(0, 10), where })}`;
+        return `${shown(entry, texts)}\n${filled(texts.one, { day: day(entry), where })}`;
       }
       return await this.#change(name, entries, Number(number) - 1, words.trim(), texts);
     } catch (why) {
@@ -249,6 +249,11 @@ function storable(text) {
 function side(text) {
   const bytes = new TextEncoder().encode(storable(text)).subarray(0, BYTES);
   return new TextDecoder().decode(bytes, { stream: true }); // without half a character at its end
+}
+
+/** When an entry was written, where the bot is. */
+function day(entry) {
+  return new Date(entry.created_at).toLocaleDateString("sv-SE");
 }
 
 function address({ platform, account, peer, chat, isGroup }) {

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ class Memory:
             texts = self._texts(argument + message.text + entry["content"])
             if name == "memory":
                 where = texts.get(entry["type"], texts["other"])
-                return f"{shown(entry, texts)}\n{texts['one'].format(day=entry['created_at'][:10], where=where)}"
+                return f"{shown(entry, texts)}\n{texts['one'].format(day=day(entry), where=where)}"
             return await self._change(name, scope, int(number), words.strip(), texts)
         except Unanswered as why:
             self._log(f"memplatform: /{name} failed: {why}")
@@ -271,6 +272,11 @@ def storable(text: str) -> str:
 def side(text: str) -> str:
     """As much of it as a side of a turn takes."""
     return storable(text).encode()[:BYTES].decode(errors="ignore")
+
+
+def day(entry: dict[str, Any]) -> str:
+    """When an entry was written, where the bot is."""
+    return datetime.fromisoformat(entry["created_at"]).astimezone().date().isoformat()
 
 
 def shown(entry: dict[str, Any], texts: dict[str, str]) -> str:

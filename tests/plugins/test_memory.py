@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,22 @@ def test_after_a_number_comes_any_white_space(plugin: Plugin, typed: str) -> Non
     plugin.report("我住在杭州。", "好的。", id="m1")
     plugin.ask("/memory")
     assert plugin.ask(f"/correct {typed}").endswith("“我住在苏州。”。")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("zone", "day"), [("Asia/Shanghai", "2026-01-02"), ("America/New_York", "2026-01-01")])
+def test_the_day_of_a_memory_is_that_of_the_place_of_the_bot(
+    plugin: Plugin, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, zone: str, day: str
+) -> None:
+    entry = {"address": DIRECT, "content": "Likes tea.", "at": "2026-01-01T20:00:00Z"}
+    assert Api(make_key(workspace)).post("entries", entry).status_code == 201
+    plugin.ask("/memory")
+    with monkeypatch.context() as there:
+        there.setenv("TZ", zone)
+        time.tzset()
+        shown = plugin.ask("/memory 1")
+    time.tzset()
+    assert f"Remembered on {day}" in shown
 
 
 # turns

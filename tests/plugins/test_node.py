@@ -74,6 +74,16 @@ def test_a_long_message_is_asked_about_and_remembered_as_far_as_it_fits(node: No
     assert question.startswith("My cat is called Wren. 字") and answer.startswith("好的。字")
 
 
+@pytest.mark.parametrize(("zone", "day"), [("Asia/Shanghai", "2026-01-02"), ("America/New_York", "2026-01-01")])
+def test_the_day_of_a_memory_is_that_of_the_place_of_the_bot(
+    node: Node, workspace: Workspace, zone: str, day: str
+) -> None:
+    entry = {"address": DIRECT, "content": "Likes tea.", "at": "2026-01-01T20:00:00Z"}
+    assert Api(make_key(workspace)).post("entries", entry).status_code == 201
+    steps = (f"given.push(await memory.command(from({json.dumps(typed)})));" for typed in ("/memory", "/memory 1"))
+    assert f"Remembered on {day}" in node(*steps, zone=zone)["given"][1]
+
+
 @pytest.mark.parametrize("typed", ["1\u3000我住在苏州。", "1\n我住在苏州。"])
 def test_after_a_number_comes_any_white_space(node: Node, workspace: Workspace, typed: str) -> None:
     Api(make_key(workspace)).post("entries", {"address": DIRECT, "content": "我住在杭州。"})

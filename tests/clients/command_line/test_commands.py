@@ -3,6 +3,7 @@
 import json
 import stat
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from django.utils import timezone
 from memplatform_client.cli.commands import memplatform
 
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
 from memories.models import Entry
 from memplatform.operations.models import Heartbeat
 from tests import ROOT
 from tests.clients.command_line.conftest import Person
+from tests.conftest import Api
 
 pytestmark = [pytest.mark.thorough, pytest.mark.django_db(transaction=True)]
 
@@ -30,6 +34,23 @@ def test_what_is_remembered_is_answered_and_found(person: Person) -> None:
     assert person("search", "bakery", "--json").json["results"][0]["snippet"] == "My bakery is closed on Mondays"
     nothing = person("search", "zeppelin", "--mode", "keyword")
     assert (nothing.code, nothing.output, nothing.errors) == (1, "", "Error: Nothing was found.\n")
+
+
+@pytest.mark.parametrize(("zone", "day"), [("Asia/Shanghai", "2026-01-02"), ("America/New_York", "2026-01-01")])
+def test_a_day_is_that_of_the_terminal(person: Person, key_for: Callable[..., str], zone: str, day: str) -> None:
+    where = {"address": {"platform": "cli"}, "at": "2026-01-01T20:00:00Z"}
+    assert Api(key_for()).post("entries", {**where, "content": "我住在杭州。"}).status_code == 201
+    for asked in (("ask", "我住在哪里？"), ("search", "杭州"), ("status",)):
+        assert f" {day}  " in f" {person(*asked, TZ=zone).output}".replace("\n", " "), asked
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/New_York"])
+def test_what_happened_on_a_day_has_that_day_everywhere(person: Person, zone: str) -> None:
+    person("remember", "The port is 8080")
+    event = EventDraft(scope=Entry.objects.get().scope, local_date=date(2026, 1, 1), content="Planted a quince.")
+    daily_events.write([event], now=timezone.now(), actor="test")
+    assert "    2026-01-01  " in person("search", "quince", TZ=zone).output
+    assert "    2026-01-01  " in person("ask", "What did I plant on 1 January 2026?", TZ=zone).output
 
 
 def test_what_is_forgotten_is_named_by_its_id_and_comes_back(person: Person) -> None:

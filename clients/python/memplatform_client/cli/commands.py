@@ -9,6 +9,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
@@ -103,8 +104,9 @@ def checked(target: Target) -> Target:
     return target
 
 
-def _date(at: str | None) -> str:
-    return (at or "")[:10]
+def _date(at: str | None, *, is_day: bool = False) -> str:
+    """The day of a moment where this terminal is; what happened on a day, not at a moment, has that day everywhere."""
+    return (at or "")[:10] if is_day or not at else datetime.fromisoformat(at).astimezone().date().isoformat()
 
 
 def _shortened(text: str) -> str:
@@ -131,7 +133,7 @@ def ask(platform: Platform, question: tuple[str, ...], limit: int) -> None:
             say(f"    {_date(memory['created_at'])}  {memory['id']}")
         for event in answer["events"]:
             say(event["content"])
-            say(f"    {_date(event['at'])}  {event['path']}")
+            say(f"    {_date(event['at'], is_day=event['kind'] == 'daily_event')}  {event['path']}")
     if not answer["memories"] and not answer["events"]:
         raise Problem(_("Nothing is known that answers this."))
 
@@ -157,7 +159,8 @@ def search(platform: Platform, words: tuple[str, ...], limit: int, mode: Any) ->
             say(_("Nothing surely fits; what comes nearest:"), error=True)
         for result in answer["results"]:
             say(_shortened(result["snippet"]))
-            say(f"    {_date(result['at'])}  {result['path']}:{result['line']}")
+            day = _date(result["at"], is_day=result["source"] == "daily_events")
+            say(f"    {day}  {result['path']}:{result['line']}")
     if not answer["results"]:
         raise Problem(_("Nothing was found."))
 
