@@ -3,7 +3,7 @@
 import json
 import stat
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,40 @@ def test_an_export_comes_back_with_its_kinds_and_times(person: Person, tmp_path:
     assert shown["memories"][0]["at"] == entry.stated_at.isoformat()
     printed = person("export", "--all", "--history").output.splitlines()
     assert json.loads(printed[-1])["record"] == "end"
+
+
+def test_of_an_export_comes_back_only_what_is_in_use_each_with_its_own_end(person: Person, tmp_path: Path) -> None:
+    names = ("in use", "until spring", "archived", "expired", "suppressed", "superseded", "over")
+    rows = {name: Entry.objects.get(uid=person("remember", f"{name} 喝茶", "--json").json["id"]) for name in names}
+    now, file = timezone.now(), tmp_path / "memory.jsonl"
+    ahead = now + timedelta(days=30)
+    Entry.objects.filter(pk=rows["until spring"].pk).update(expires_at=ahead)
+    Entry.objects.filter(pk=rows["over"].pk).update(expires_at=now - timedelta(days=1))
+    Entry.objects.filter(pk=rows["superseded"].pk).update(superseded_by=rows["in use"])
+    for mark in ("archived", "expired", "suppressed"):
+        Entry.objects.filter(pk=rows[mark].pk).update(**{f"{mark}_at": now})
+    person("export", "-o", str(file))
+    shown = person("import", str(file), "--dry-run", "--json").json
+    assert {one["content"]: one.get("expires_at") for one in shown["memories"]} == {
+        "in use 喝茶": None,
+        "until spring 喝茶": ahead.isoformat(),
+    }
+    brought_in = person("import", str(file), "--scope", "web:default:direct_local")
+    assert "2 new" in brought_in.output and "refused" in brought_in.output and brought_in.code == 0
+    assert Entry.objects.exclude(pk=rows["until spring"].pk).get(content="until spring 喝茶").expires_at == ahead
+
+
+@pytest.mark.parametrize(("language", "words"), [("C.UTF-8", "2 scopes"), ("zh_CN.UTF-8", "2 个作用域")])
+def test_an_export_of_several_people_is_not_poured_into_the_memory_of_one(
+    person: Person, tmp_path: Path, language: str, words: str
+) -> None:
+    file = tmp_path / "all.jsonl"
+    person("remember", "Likes tea")
+    person("remember", "王芳喜欢咖啡", "--scope", "web:default:direct_wang")
+    person("export", "--all", "-o", str(file))
+    refused = person("import", str(file), "--yes", LANG=language)
+    assert refused.code == 1 and words in refused.errors and "manage.py import" in refused.errors
+    assert Entry.objects.count() == 2
 
 
 def test_an_export_that_is_refused_leaves_no_file(person: Person, tmp_path: Path, key_for: Callable[..., str]) -> None:

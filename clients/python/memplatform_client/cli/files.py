@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,8 +18,9 @@ MOST_BYTES = 50_000_000
 TEXTS = ("content", "memory", "text")
 LISTS = ("memories", "results", "entries", "items")
 TYPES = get_args(EntryType)
+#: What an export says of a memory that is not in use.
+OVER = ("archived_at", "expired_at", "suppressed_at", "quarantined_at", "superseded_by")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
-_MOMENT = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)$")
 _MARKS = re.compile(r"^\s*(?:#|```|---+\s*$|<!--)")
 
 
@@ -43,7 +45,7 @@ def read(path: Path) -> Contents:
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(_("%(path)s cannot be read: %(why)s") % {"path": path, "why": error}) from error
     contents, seen = Contents(), set()
-    for memory in _memories(text, contents):
+    for memory in _memories(text, contents, path):
         content = memory["content"].strip()
         if not content:
             continue
@@ -63,7 +65,7 @@ def read(path: Path) -> Contents:
     return contents
 
 
-def _memories(text: str, contents: Contents) -> Iterator[dict[str, Any]]:
+def _memories(text: str, contents: Contents, path: Path) -> Iterator[dict[str, Any]]:
     if text.lstrip()[:1] not in ("{", "["):
         for line in text.splitlines():
             if _MARKS.match(line):
@@ -76,6 +78,7 @@ def _memories(text: str, contents: Contents) -> Iterator[dict[str, Any]]:
     except (ValueError, RecursionError):
         rows = [_row(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     rows = [one for row in rows for one in (row if isinstance(row, list) else _listed(row))]
+    _check_scopes(rows, path)
     for row in rows:
         if isinstance(row, str):
             yield {"content": row}
@@ -84,6 +87,17 @@ def _memories(text: str, contents: Contents) -> Iterator[dict[str, Any]]:
         else:
             kind = row.get("record", "") if isinstance(row, dict) else ""
             contents.leave_out(_("no memory in use") + (f": {kind}" if kind else ""))
+
+
+def _check_scopes(rows: list[Any], path: Path) -> None:
+    """Raise Problem where an export holds what several people and groups told: here all of it would be of one."""
+    scopes = {str(row.get("scope")) for row in rows if isinstance(row, dict) and row.get("record") == "entry"}
+    if len(scopes) > 1:
+        problem = _(
+            "%(path)s holds the memories of %(n)d scopes, which would all come into one. `manage.py import` on the"
+            " platform brings each into its own."
+        )
+        raise Problem(problem % {"path": path, "n": len(scopes)})
 
 
 def _row(number: int, line: str) -> Any:
@@ -102,16 +116,28 @@ def _listed(row: Any) -> list[Any]:
 
 def _memory(row: dict[str, Any]) -> dict[str, Any] | None:
     """What is saved of a row: of an export only memories in use, with their kind and time."""
-    if row.get("record", "entry") != "entry" or any(row.get(f"{end}_at") for end in ("archived", "expired")):
+    if row.get("record", "entry") != "entry" or any(row.get(mark) for mark in OVER):
+        return None
+    end = _moment(row.get("expires_at"))
+    if end and end <= datetime.now(UTC):
         return None
     text = next((row[name] for name in TEXTS if isinstance(row.get(name), str)), None)
     if text is None:
         return None
     memory = {"content": text}
-    if isinstance(at := row.get("stated_at") or row.get("created_at"), str) and re.search(
-        r"T.*(Z|[+-]\d\d:?\d\d)$", at
-    ):
-        memory["at"] = at
+    if at := _moment(row.get("stated_at") or row.get("created_at")):
+        memory["at"] = at.isoformat()
+    if end:
+        memory["expires_at"] = end.isoformat()
     if row.get("type") in TYPES:
         memory["type"] = row["type"]
     return memory
+
+
+def _moment(at: Any) -> datetime | None:
+    """A moment that a file names with its place on earth; None: it names none."""
+    try:
+        moment = datetime.fromisoformat(at) if isinstance(at, str) and "T" in at else None
+    except ValueError:
+        return None
+    return moment if moment and moment.tzinfo else None
