@@ -69,6 +69,30 @@ def test_claude_code_reports_a_long_turn_and_one_with_what_cannot_be_stored(hook
     assert question.startswith("The kiln is hot. 船") and answer.startswith("Careful. 船")
 
 
+@pytest.mark.parametrize("half", ['{"prompts": ["The kil', "", "[1, 2]", "3", '"好"', '{"prompts": "x"}', "\udcff"])
+def test_claude_code_goes_on_after_a_hook_was_killed_while_it_wrote(hook: Hook, tmp_path: Path, half: str) -> None:
+    hook("UserPromptSubmit", prompt="Good morning!")
+    (kept,) = (tmp_path / "data").iterdir()
+    kept.write_text(half, errors="surrogateescape")
+    assert hook("UserPromptSubmit", prompt="The kiln is hot.")[1] == ""
+    assert [path.name for path in (tmp_path / "data").iterdir()] == [kept.name] and kept.stat().st_mode & 0o077 == 0
+    assert hook("Stop", last_assistant_message="当心。")[1] == ""
+    assert remembered() == ["The kiln is hot.", "当心。"]
+
+
+def test_claude_code_keeps_what_it_had_where_its_file_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it is killed there: a file is written whole beside the old one, and then takes its place."""
+    module = module_of(INTEGRATIONS / "claude_code" / "scripts" / "memory.py")
+    monkeypatch.setenv("CLAUDE_PLUGIN_DATA", str(tmp_path / "data"))
+    event = {"session_id": "s-1"}
+    module.keep(event, {"prompts": ["The kiln is hot."], "once": "1"})
+    with pytest.raises(TypeError):
+        module.keep(event, {"prompts": ["It stands outside."], "once": object()})
+    assert module.waiting(event)["prompts"] == ["The kiln is hot."]
+
+
 def test_open_webui_reports_a_long_turn_and_one_with_what_cannot_be_stored(live_server: Any, key: str) -> None:
     made = module_of(INTEGRATIONS / "open_webui" / "memplatform_filter.py").Filter()
     made.valves = made.Valves(url=live_server.url, key=key, seconds=30)

@@ -96,17 +96,22 @@ def place(event: dict[str, Any]) -> Path:
 
 
 def waiting(event: dict[str, Any]) -> dict[str, Any]:
-    """What waits there."""
-    path = place(event)
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    """What waits there; nothing where nobody can read it."""
+    try:
+        pending = dict(json.loads(place(event).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return {}
+    return pending if pending.keys() >= {"prompts", "once"} else {}
 
 
 def keep(event: dict[str, Any], pending: dict[str, Any]) -> None:
-    """Let it wait, for this account alone to read."""
+    """Let it wait, for this account alone to read; whole or not at all, wherever this is killed."""
     path = place(event)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    draft = path.with_suffix(".draft")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump(pending, file)
+    draft.replace(path)
 
 
 def call(path: str, body: dict[str, Any], headers: dict[str, str] | None = None) -> dict[str, Any]:
