@@ -6,15 +6,26 @@ run's `call_model_input_filter`: what is known of the person goes into the instr
 
 import asyncio
 import json
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from agents import TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
-from memplatform_client.turns import Before, BotMemory, words_of
+from memplatform_client.errors import MemplatformError
+from memplatform_client.turns import Before, BotMemory, Reported, is_refused, words_of
 
 MOST_TOOL_CALLS = 20
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An answered turn that memory has not taken; reported again, it is the same in all its parts."""
+
+    key: str
+    items: list[Any]
+    recall_id: str | None
 
 
 class MemplatformSession(SessionABC):
@@ -24,7 +35,7 @@ class MemplatformSession(SessionABC):
         self.session_id = session_id
         self._memory, self._person = memory, person
         self._pending: list[Any] = []  # of a turn that is not answered
-        self._unsent: list[tuple[str, list[Any]]] = []  # answered turns that memory has not taken
+        self._unsent: list[Turn] = []
         self._taken_back = 0
         self._asked, self._latest = "", Before()
 
@@ -32,19 +43,30 @@ class MemplatformSession(SessionABC):
         """The history as memory has it, a summary for what is long ago; then what it has not taken yet."""
         history = await asyncio.to_thread(self._stored)
         history = history[: len(history) - self._taken_back]
-        items = [*history, *(item for _key, turn in self._unsent for item in turn), *self._pending]
+        items = [*history, *(item for turn in self._unsent for item in turn.items), *self._pending]
         return items if limit is None else items[-limit:] if limit > 0 else []
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Take the items of a run; with the answer to them they are a turn, which is reported."""
+        """Take the items of a run; with the answer to them they are a turn, which is reported.
+
+        A turn that memory cannot take now is reported before the next one; one that it refuses is left out.
+        """
         self._pending += items
         if not self._pending or not is_answer(self._pending[-1]):
             return
-        self._unsent.append((uuid4().hex, self._pending))
+        self._unsent.append(Turn(uuid4().hex, self._pending, self._latest.recall_id))
         self._pending = []
-        while self._unsent and await asyncio.to_thread(self._report, *self._unsent[0]):
+        while self._unsent:
+            try:
+                reported = await asyncio.to_thread(self._report, self._unsent[0])
+            except MemplatformError as error:  # of a memory that is strict
+                if is_refused(error):
+                    del self._unsent[0]
+                raise
+            if reported == "later":
+                return
             del self._unsent[0]
-            self._taken_back = 0
+            self._taken_back = 0 if reported == "taken" else self._taken_back
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the newest item back. One that is stored already is left out by this object alone."""
@@ -52,9 +74,9 @@ class MemplatformSession(SessionABC):
         if self._pending:
             return self._pending.pop()
         if self._unsent:
-            key, turn = self._unsent.pop()
-            self._pending = turn[:-1]
-            return turn[-1]
+            items = self._unsent.pop().items
+            self._pending = items[:-1]
+            return items[-1]
         self._taken_back += bool(items)
         return items[-1] if items else None
 
@@ -78,25 +100,25 @@ class MemplatformSession(SessionABC):
     def _stored(self) -> list[Any]:
         return [item for row in self._memory.history(self._person, self.session_id) for item in items_of(row)]
 
-    def _report(self, key: str, turn: list[Any]) -> bool:
-        texts = {side: [words_of(item["content"]) for item in turn if role(item) == side] for side in SIDES}
-        outputs = {item["call_id"]: item for item in turn if item.get("type") == "function_call_output"}
+    def _report(self, turn: Turn) -> Reported:
+        texts = {side: [words_of(item["content"]) for item in turn.items if role(item) == side] for side in SIDES}
+        outputs = {item["call_id"]: item for item in turn.items if item.get("type") == "function_call_output"}
         calls = [
             {
                 "name": item["name"],
                 "arguments": arguments(item["arguments"]),
                 "result": str(outputs.get(item["call_id"], {}).get("output", "")),
             }
-            for item in turn
+            for item in turn.items
             if item.get("type") == "function_call"
         ]
-        return self._memory.after(
+        return self._memory.report(
             self._person,
             *("\n".join(texts[side]) for side in SIDES),
             self.session_id,
-            recall_id=self._latest.recall_id,
+            recall_id=turn.recall_id,
             tool_calls=calls[:MOST_TOOL_CALLS] or None,
-            once=key,
+            once=turn.key,
         )
 
 

@@ -6,11 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import httpx
 import pytest
+from memplatform_client.errors import ApiError
+from memplatform_client.turns import BotMemory
 
 from memories.models import Workspace
 from sessions_app.models import SessionEvent
@@ -104,3 +109,79 @@ def test_open_webui_reports_a_long_turn_and_one_with_what_cannot_be_stored(live_
     asked = {"messages": [{"role": "user", "content": "Is the kiln hot?\0\ud83d"}]}
     body = asyncio.run(made.inlet(asked, __user__={"id": "dana"}, __metadata__={"chat_id": "c-2"}))
     assert "The kiln is hot." in body["messages"][0]["content"]
+
+
+class Line(httpx.BaseTransport):
+    """A line to the platform on which the reports of turns go wrong as planned, and then no more."""
+
+    def __init__(self, *planned: Any) -> None:
+        self._planned, self._line = list(planned), httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        planned = self._planned.pop(0) if self._planned and request.url.path.endswith("/turns") else None
+        if isinstance(planned, tuple):
+            errors = [{"code": planned[1], "detail": "No.", "attr": None}]
+            return httpx.Response(planned[0], json={"errors": errors}, request=request)
+        answer = self._line.handle_request(request)
+        if planned:
+            answer.close()
+            raise planned
+        return answer
+
+    def close(self) -> None:
+        self._line.close()
+
+
+@pytest.fixture
+def session_of(live_server: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Makes sessions of the OpenAI Agents SDK, of which stands here what the adapter imports."""
+    for name in ("agents", "agents.memory", "agents.run"):
+        module = ModuleType(name)
+        for part in ("TResponseInputItem", "SessionABC", "CallModelData", "ModelInputData"):
+            setattr(module, part, type(part, (), {"__class_getitem__": classmethod(lambda cls, _item: cls)}))
+        monkeypatch.setitem(sys.modules, name, module)
+    adapter = module_of(INTEGRATIONS / "openai_agents" / "memplatform_agents.py")
+    with ExitStack() as lines:
+
+        def make(*planned: Any, strict: bool = False) -> Any:
+            http = lines.enter_context(httpx.Client(transport=Line(*planned)))
+            return adapter.MemplatformSession(BotMemory(key, live_server.url, strict=strict, http=http), "dana", "c-1")
+
+        yield make
+
+
+def say(session: Any, words: str, answer: str) -> None:
+    """A run of an agent: what is known is asked for, then its items are added."""
+    session._latest = session._memory.before("dana", words, "c-1", [])
+    items = [{"role": "user", "content": words}, {"role": "assistant", "content": answer}]
+    asyncio.run(session.add_items(items))
+
+
+LOST = httpx.ReadTimeout("the answer is lost")
+
+
+@pytest.mark.parametrize(
+    "planned", [LOST, (401, "not_authenticated"), (429, "throttled"), (503, "unavailable"), (409, "session_busy")]
+)
+def test_a_turn_that_is_not_taken_now_is_reported_once_more_as_it_was(session_of: Any, planned: Any) -> None:
+    session = session_of(planned)
+    say(session, "The kiln is hot.", "Careful.")
+    session._memory._silent_until = 0.0
+    say(session, "窑是热的吗？", "是的。")
+    assert remembered() == ["The kiln is hot.", "Careful.", "窑是热的吗？", "是的。"]
+    items = asyncio.run(session.get_items())
+    assert [item["content"] for item in items] == remembered(), "nothing waits any more"
+
+
+@pytest.mark.parametrize("planned", [(400, "invalid"), (413, "too_large"), (409, "scope_frozen"), (409, "new_code")])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_turn_that_is_refused_for_good_stops_no_later_one(session_of: Any, planned: Any, strict: bool) -> None:
+    session = session_of(planned, strict=strict)
+    if strict:
+        with pytest.raises(ApiError):
+            say(session, "The kiln is hot.", "Careful.")
+    else:
+        say(session, "The kiln is hot.", "Careful.")
+    say(session, "窑是热的吗？", "是的。")
+    assert remembered() == ["窑是热的吗？", "是的。"]
+    assert [item["content"] for item in asyncio.run(session.get_items())] == remembered()

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import httpx
 
 from memplatform_client.client import LOCAL, Client
-from memplatform_client.errors import MemplatformError, NoAnswer, NotFound
+from memplatform_client.errors import Conflict, Invalid, MemplatformError, NoAnswer, NotFound, SessionBusy, TooLarge
 from memplatform_client.types import AddressField, NewToolCall, RecalledMemory
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ MOST_MESSAGES, MOST_CHARACTERS = 60, 8_000
 MOST_BYTES, MOST_OF_CALLS, MOST_OF_A_TEXT = 65_536, 200_000, 4_000
 DEEPEST = 8  # of what a tool is given or answers
 _UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+#: What became of the report of a turn: `refused` it would be again, however often it is made, `later` it may be taken.
+Reported = Literal["taken", "refused", "later"]
 logger = logging.getLogger("memplatform_client")
 
 
@@ -42,6 +44,15 @@ class Before:
     text: str = ""
     recall_id: str | None = None
     history: list[dict[str, str]] = field(default_factory=list)
+
+
+class AboutTurn(TypedDict, total=False):
+    """What may be said of a turn beside its words."""
+
+    recall_id: str | None
+    tool_calls: list[NewToolCall] | None
+    once: str  # the same for a turn that may be reported again, as it was
+    at: datetime | None  # when it was, where that is not now
 
 
 class BotMemory:
@@ -94,31 +105,32 @@ class BotMemory:
 
         return self.tried("memory is not asked", ask, Before())
 
-    def after(
-        self,
-        person: str,
-        user: str,
-        assistant: str,
-        chat: str = "",
-        *,
-        recall_id: str | None = None,
-        tool_calls: list[NewToolCall] | None = None,
-        once: str = "",
-        at: datetime | None = None,
-    ) -> bool:
-        """Have a finished turn remembered; whether it was. `once`: the same for a turn that may be reported again.
+    def after(self, person: str, user: str, assistant: str, chat: str = "", **about: Unpack[AboutTurn]) -> bool:
+        """Have a finished turn remembered; whether it was.
 
-        `at` is when it was, where that is not now. What is longer than memory takes is cut, the calls of tools first:
-        a turn is not refused for its length.
+        What is longer than memory takes is cut, the calls of tools first: a turn is not refused for its length.
         """
-        turn: dict[str, Any] = {"user": cut(user), "assistant": cut(assistant), "recall_id": recall_id}
-        turn["tool_calls"] = cut_calls(tool_calls) if tool_calls else None
-        turn |= {"at": at} if at else {}
+        return self.report(person, user, assistant, chat, **about) == "taken"
+
+    def report(self, person: str, user: str, assistant: str, chat: str = "", **about: Unpack[AboutTurn]) -> Reported:
+        """The same, for a bot that reports a turn again which memory could not take: what became of it."""
+        turn: dict[str, Any] = {"user": cut(user), "assistant": cut(assistant), "recall_id": about.get("recall_id")}
+        calls, once, at = about.get("tool_calls"), about.get("once"), about.get("at")
+        turn |= {"tool_calls": cut_calls(calls) if calls else None} | ({"at": at} if at else {})
         turn["idempotency_key"] = hashlib.sha256(once.encode()).hexdigest() if once else None
-        address = self.address(person, chat)
-        return self.tried(
-            "a turn is not remembered", lambda: bool(self.client.take_turn(address=address, **turn)), False
-        )
+        address, failure = self.address(person, chat), "a turn is not remembered"
+
+        def take() -> Reported:
+            try:
+                self.client.take_turn(address=address, **turn)
+            except MemplatformError as error:
+                if self._strict or not is_refused(error):
+                    raise
+                logger.warning("memplatform: %s: %s", failure, error)
+                return "refused"
+            return "taken"
+
+        return self.tried(failure, take, "later")
 
     def search(self, person: str, words: str, limit: int = 8, chat: str = "") -> list[RecalledMemory]:
         """The memories of a person that bear on some words, the best first."""
@@ -180,6 +192,11 @@ class BotMemory:
     def close(self) -> None:
         """Let the connections go."""
         self.client.close()
+
+
+def is_refused(error: MemplatformError) -> bool:
+    """Whether a turn that ended in it would do so again, however often it is reported."""
+    return isinstance(error, (Invalid, TooLarge, Conflict)) and not isinstance(error, SessionBusy)
 
 
 def storable(text: str) -> str:
