@@ -103,7 +103,13 @@ def keep(
     new_count = 0
     with transaction.atomic() if cursor is not None else nullcontext():
         if messages:
-            rows = [_row(cleaned(message), now) for message in messages]
+            names = ("key", "chat", "title", "is_group", "peer", "name", "language", "message", "sequence")
+            rows = []
+            for message in map(cleaned, messages):
+                due_at = now if message.kind == MessageKind.BUTTON else now + SETTLING
+                row = {name: getattr(message, name) for name in names}
+                row |= {"uid": str(uuid7()), "kind": str(message.kind), "body": message.as_json()}
+                rows.append({**row, "sent_at": message.sent_at.isoformat(), "due_at": due_at.isoformat()})
             place = {"workspace": connection.workspace_id, "connection": connection.pk}
             new_count = int(postgresql.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
         if cursor is not None:
@@ -113,20 +119,6 @@ def keep(
     if connection.problem in AT_PLATFORM:
         Connection.objects.filter(pk=connection.pk).clear_problem(AT_PLATFORM)
     return new_count
-
-
-def _row(message: Incoming, now: datetime) -> dict[str, Any]:
-    """A message as `_STORE` reads it."""
-    names = ("key", "chat", "title", "is_group", "peer", "name", "language", "message", "sequence")
-    due_at = now if message.kind == MessageKind.BUTTON else now + SETTLING
-    return {
-        **{name: getattr(message, name) for name in names},
-        "uid": str(uuid7()),
-        "kind": str(message.kind),
-        "body": message.as_json(),
-        "sent_at": message.sent_at.isoformat(),
-        "due_at": due_at.isoformat(),
-    }
 
 
 #: The chats, the people and the messages that are new, in one statement: a platform waits for it.

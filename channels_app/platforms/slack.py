@@ -241,7 +241,12 @@ def read(body: Mapping[str, Any], account: Account) -> list[Incoming]:
     channel = _text(event, "channel")
     if kind in _MEMBERS:
         user = _text(event, "user")
-        at = _time(_text(event, "event_ts")) or datetime.fromtimestamp(_number(body, "event_time"), UTC)
+        at = _time(_text(event, "event_ts"))
+        if at is None:
+            seconds = body.get("event_time")
+            if type(seconds) is not int or not 0 <= seconds < 10**11:  # true is an int, too
+                raise NotReadable
+            at = datetime.fromtimestamp(seconds, UTC)
         key = f"event:{_text(body, 'event_id')}"
         member = Incoming(key=key, kind=_MEMBERS[kind], chat=channel, is_group=True, peer=user, sent_at=at)
         return [member] if channel and user and user != account.id else []
@@ -452,13 +457,6 @@ def _ask(call: Callable[[WebClient], T], account: Account) -> T:
 def _text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _number(body: Mapping[str, Any], name: str) -> int:
-    value = body.get(name)
-    if type(value) is not int or not 0 <= value < 10**11:  # true is an int, too
-        raise NotReadable
-    return value
 
 
 def _time(ts: str) -> datetime | None:
