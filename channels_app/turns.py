@@ -96,9 +96,14 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             conversations.reset(session, now=now)
             return TurnResult(session, resolution, reply=reset_reply(language))
         turn, secrets = turn_without_secrets(turn, resolution.rules.secrets)
-        turn = _with_what_it_keeps(turn, session, resolution.address.speaker)
+        # Who asks to keep earlier words («please remember that») has the turn they speak of beside them
+        speaker = resolution.address.speaker
+        if asks_to_keep(turn.user) and not names_what(turn.user) and (earlier := replay.last_turn(session, speaker)):
+            user, assistant = ("\n".join(event.content for event in earlier if event.kind == kind) for kind in _ROLES)
+            about = EarlierTurn(user=user, assistant=assistant, origins=tuple(map(session.origin_of, earlier)))
+            turn = replace(turn, about=about)
         last_at = session.last_at
-        events = _append(session, turn, resolution.address.speaker, now)
+        events = _append(session, turn, speaker, now)
         origins = [session.origin_of(event) for event in events]
         results = capture(turn, resolution, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
         if results and all(result.reason == ERASED for result in results):
@@ -113,18 +118,6 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             transaction.on_commit(work)
         directives = conversations.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
     return TurnResult(session, resolution, results, directives, events=events)
-
-
-def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:
-    """A turn that asks to keep earlier words («please remember that») with the turn it speaks of."""
-    if not asks_to_keep(turn.user) or names_what(turn.user):
-        return turn
-    earlier = replay.last_turn(session, speaker)
-    if not earlier:
-        return turn
-    user, assistant = ("\n".join(event.content for event in earlier if event.kind == kind) for kind in _ROLES)
-    origins = tuple(map(session.origin_of, earlier))
-    return replace(turn, about=EarlierTurn(user=user, assistant=assistant, origins=origins))
 
 
 def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[SessionEvent]:

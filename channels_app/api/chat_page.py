@@ -74,7 +74,15 @@ def _of_a_page(view: View[P]) -> Callable[Concatenate[HttpRequest, UUID, P], Htt
             connection = intake.connection_with(uid)
             if connection is None or connection.channel.platform != Web.name:
                 raise Http404
-            return view(request, _visitor(request, connection), connection, *args, **kwargs)
+            # Who asks: somebody of the staff, or whoever the cookie names where the page is open to anybody
+            visitor: Visitor | None = None
+            if holds(request, Right.OPERATE, connection.workspace_id):
+                name = request.user.get_full_name() or request.user.get_username()  # type: ignore[union-attr]
+                visitor = Visitor(connection, f"staff-{request.user.pk}", name, is_staff=True)
+            elif connection.options.get("is_open"):
+                key = request.get_signed_cookie(COOKIE, default=None, salt=str(connection.uid))
+                visitor = Visitor(connection, f"visitor-{key}") if key else None
+            return view(request, visitor, connection, *args, **kwargs)
         except Refused as refusal:
             return refusal.as_response()
         except Error:
@@ -82,17 +90,6 @@ def _of_a_page(view: View[P]) -> Callable[Concatenate[HttpRequest, UUID, P], Htt
             return Refused(503, _("The database is away."), seconds=5).as_response()
 
     return inner  # type: ignore[return-value] # called with both by their places
-
-
-def _visitor(request: HttpRequest, connection: Connection) -> Visitor | None:
-    """Who asks: somebody of the staff, or whoever the cookie names where the page is open to anybody."""
-    if holds(request, Right.OPERATE, connection.workspace_id):
-        name = request.user.get_full_name() or request.user.get_username()  # type: ignore[union-attr]
-        return Visitor(connection, f"staff-{request.user.pk}", name, is_staff=True)
-    if not connection.options.get("is_open"):
-        return None
-    key = request.get_signed_cookie(COOKIE, default=None, salt=str(connection.uid))
-    return Visitor(connection, f"visitor-{key}") if key else None
 
 
 def _required(visitor: Visitor | None) -> Visitor:

@@ -129,16 +129,21 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     if call.arguments is None:
         text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)
         return CallAnswer(call, text, errors=[_error("parse_error", text)])
+    errors: list[dict[str, Any]] = []
+    for name, value in call.arguments.items():
+        try:
+            check_values({name: value})
+        except APIException:  # a model may write its arguments as a text of JSON, which nobody has read
+            errors = [_error("invalid", gettext("This holds NUL, half a character, or what is no number."), name)]
+            break
     read = arguments_of_model(tool.name)(data=call.arguments)
-    if errors := _unstorable(call.arguments) or (
-        []
-        if read.is_valid()
-        else [
+    if not errors and not read.is_valid():
+        errors = [
             _error(detail.code, str(detail), None if name == NO_FIELD else name)
             for name, details in read.errors.items()
             for detail in details
         ]
-    ):
+    if errors:
         return CallAnswer(call, _problem_text(calls.NOT_DONE, call, language, errors), errors=errors)
     try:
         result = tool.run(place, arguments_of(read.validated_data, tool), now)
@@ -148,16 +153,6 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
         errors = [_error(problem.code, str(problem), problem.field)]
         return CallAnswer(call, _problem_text(calls.REFUSED, call, language, errors), errors=errors)
     return CallAnswer(call, tool.shown(result), ANSWERS[tool.name](result))
-
-
-def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What of the arguments no database can hold: a model may write them as a text of JSON, which nobody has read."""
-    for name, value in arguments.items():
-        try:
-            check_values({name: value})
-        except APIException:
-            return [_error("invalid", gettext("This holds NUL, half a character, or what is no number."), name)]
-    return []
 
 
 def _problem_text(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:

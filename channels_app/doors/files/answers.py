@@ -154,7 +154,12 @@ def recall_from_files(
     most = LOOKED_AT if since or until else limit
     search = keyword.newest if asks_what_came_before(message) else partial(keyword.search, query=message)
     matches = search(folders, limit=most, zone=zone)
-    within = [match for match in matches if _is_within(match.at, since, until)][:limit]
+    within = [
+        match
+        for match in matches
+        if (since is None or (match.at is not None and match.at >= since))
+        and (until is None or (match.at is not None and match.at < until))
+    ][:limit]
     texts = []
     for match in within:  # a block as a model reads it, with the path that proves it
         day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
@@ -166,12 +171,6 @@ def recall_from_files(
         for n, match in enumerate(within)
     ]
     return FileRecall(decision, lines, "\n".join(parts), tokens)
-
-
-def _is_within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
-    if at is None:
-        return since is None and until is None
-    return (since is None or at >= since) and (until is None or at < until)
 
 
 #: Of the budget, what the long-term files may take before the notes of days.

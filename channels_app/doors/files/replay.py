@@ -137,7 +137,12 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
                         stack.enter_context(journal.locked(stream))
                     lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
                     # Apply lines in order; the end of the last
-                    uids = [_uid(stream, line) for line in lines]
+                    uids = [
+                        line.record.uid
+                        if line.record  # else it is damaged, and its place gives it an id
+                        else uuid5(NAMESPACE_URL, f"{stream.folder.name}/{line.end.segment}/{line.end.offset}")
+                        for line in lines
+                    ]
                     replayed_uids = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
                     for uid, line in zip(uids, lines, strict=True):
                         if uid not in replayed_uids:
@@ -209,13 +214,6 @@ def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[Replay
     except (PlatformError, ValidationError, DataError, IntegrityError, LookupError, TypeError, ValueError) as problem:
         return ReplayOutcome.PARKED, f"{type(problem).__name__}: {problem}"
     return ReplayOutcome.APPLIED, ""
-
-
-def _uid(stream: Stream, line: Line) -> UUID:
-    """The id of a record; of a damaged line one that its place gives it."""
-    if line.record:
-        return line.record.uid
-    return uuid5(NAMESPACE_URL, f"{stream.folder.name}/{line.end.segment}/{line.end.offset}")
 
 
 def lock(stream: Stream) -> None:

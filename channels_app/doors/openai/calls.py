@@ -96,7 +96,15 @@ class Exchange(Generic[OutputOf, ToolsOf]):
         One that breaks off ends with an error: what a server does with an exception here may look like the end.
         """
         try:
-            yield from self._as_it_comes() if self._tools is None else self._with_tools(self._tools)
+            if self._tools is not None:
+                yield from self._with_tools(self._tools)
+                return
+            events = Events()
+            for part in upstream.parts(self.response):
+                for event in events.cut(part):
+                    self._output.add(data_of(event))
+                yield part
+            self._output.add(data_of(events.rest))
         except (httpx.RequestError, *upstream.FAILURES) as error:
             log.warning("proxy.broken", problem=type(error).__name__)
             yield self._error_event(openai_error(UpstreamBroken()))
@@ -104,14 +112,6 @@ class Exchange(Generic[OutputOf, ToolsOf]):
     def _ask(self, payload: dict[str, Any]) -> None:
         self._payload, self._output = payload, self._new_output()
         self.response = upstream.ask("POST", self.path, payload)
-
-    def _as_it_comes(self) -> Iterator[bytes]:
-        events = Events()
-        for part in upstream.parts(self.response):
-            for event in events.cut(part):
-                self._output.add(data_of(event))
-            yield part
-        self._output.add(data_of(events.rest))
 
     def _with_tools(self, tools: ToolsOf) -> Iterator[bytes]:
         """What the bot is to see of the rounds."""

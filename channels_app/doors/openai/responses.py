@@ -240,7 +240,10 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
                 if isinstance(data, dict) and isinstance(data.get("response"), dict):
                     last = data["response"]
                 held_events.append(event)
-                kind = _kind_of_added(data)
+                # The kind of item that the event begins, if any
+                is_added = isinstance(data, dict) and data.get("type") == "response.output_item.added"
+                item = data.get("item") if is_added else None
+                kind = str(item.get("type")) if isinstance(item, dict) else ""
                 has_call = has_call or kind in AGAIN
                 speaks = speaks or not (has_call or kind in ("", "reasoning"))
                 if speaks:
@@ -267,12 +270,6 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
         self.response.close()
         self._ask(following)
         return True
-
-
-def _kind_of_added(data: Any) -> str:
-    """The kind of item that an event begins; empty where it begins none."""
-    item = data.get("item") if isinstance(data, dict) and data.get("type") == "response.output_item.added" else None
-    return str(item.get("type")) if isinstance(item, dict) else ""
 
 
 def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
