@@ -250,7 +250,11 @@ class SettingMistyped(ValueError):
 def typed(setting: str, value: Any, kind: type) -> Any:
     """The value as the type a setting is declared with. Raises SettingMistyped."""
     if isinstance(value, str) and kind is not str:
-        value = _value_of(setting, value.strip(), kind)
+        text = value.strip()
+        try:
+            value = _WORDS[text.lower()] if kind is bool else duration(text) if kind is timedelta else kind(text)
+        except (ValueError, KeyError):
+            raise SettingMistyped(f"{setting} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
@@ -278,17 +282,6 @@ _EXAMPLES: dict[type, str] = {
 }
 _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
-
-
-def _value_of(setting: str, text: str, kind: type) -> Any:
-    try:
-        if kind is bool:
-            return _WORDS[text.lower()]
-        if kind is timedelta:
-            return duration(text)
-        return kind(text)
-    except (ValueError, KeyError):
-        raise SettingMistyped(f"{setting} is to be {_EXAMPLES[kind]}, not {text!r}.") from None
 
 
 def duration(text: str) -> timedelta:

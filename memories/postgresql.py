@@ -108,7 +108,15 @@ class PooledCursor(_Cursor):  # type: ignore[misc]
 
     def _execute_send(self, query: Any, **options: Any) -> None:
         self._dropped = 0
-        if query.query and (statements := self._missing()):  # an empty one asks whether anybody is there
+        statements: list[bytes] = []
+        # An empty query asks whether anybody is there; after an error nothing is heard but its end
+        if query.query and self._pgconn.transaction_status != TransactionStatus.INERROR:
+            # What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation
+            # level.
+            local_settings = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
+            quoted = {name: text.replace("\0", "").replace("'", "''") for name, text in local_settings.items()}
+            statements = [f"SET LOCAL {name} = '{text}'; ".encode() for name, text in quoted.items()]
+        if statements and statements != _begun_with(self._conn):
             query.query = b"".join(statements) + query.query
             self._dropped = len(statements)
             if self._pgconn.transaction_status == TransactionStatus.INTRANS:
@@ -119,15 +127,6 @@ class PooledCursor(_Cursor):  # type: ignore[misc]
 
     def _set_results(self, results: Sequence[Any]) -> None:
         super()._set_results(results[self._dropped :])
-
-    def _missing(self) -> list[bytes]:
-        if self._pgconn.transaction_status == TransactionStatus.INERROR:
-            return []  # nothing is heard but its end
-        # What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation level.
-        local_settings = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
-        quoted = {name: text.replace("\0", "").replace("'", "''") for name, text in local_settings.items()}
-        statements = [f"SET LOCAL {name} = '{text}'; ".encode() for name, text in quoted.items()]
-        return [] if _begun_with(self._conn) == statements else statements
 
     @contextmanager
     def copy(self, statement: Any, params: Any = None, **options: Any) -> Iterator[Copy]:

@@ -341,15 +341,15 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     page.write("\ufeff")  # so that spreadsheets read it as UTF-8
     lines = csv.writer(page)
     lines.writerow(columns)
-    lines.writerows([_cell(value) for value in row] for row in rows)
+    for row in rows:
+        cells = [
+            localtime(value).isoformat(timespec="seconds")
+            if isinstance(value, datetime)
+            else ("" if value is None else str(value))
+            for value in row
+        ]
+        lines.writerow(f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells)
     return page.getvalue()
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, datetime):
-        return localtime(value).isoformat(timespec="seconds")
-    cell = "" if value is None else str(value)
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def saved_file(content: str | bytes, name: str, content_type: str) -> HttpResponse:

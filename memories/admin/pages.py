@@ -67,15 +67,15 @@ def with_return_url(request: HttpRequest, address: str) -> str:
 
 def actions_with_return_url(request: HttpRequest, actions: list[Any]) -> list[Any]:
     """The buttons of a page, each leading back to where the page leads back to."""
-    return [_action_with_return_url(request, action) for action in actions]
-
-
-def _action_with_return_url(request: HttpRequest, action: Any) -> Any:
-    if not isinstance(action, dict):
-        return action
-    if "items" in action:
-        return action | {"items": actions_with_return_url(request, action["items"])}
-    return action | {"path": with_return_url(request, action["path"])} if "path" in action else action
+    linked = []
+    for action in actions:
+        if isinstance(action, dict) and "items" in action:
+            linked.append(action | {"items": actions_with_return_url(request, action["items"])})
+        elif isinstance(action, dict) and "path" in action:
+            linked.append(action | {"path": with_return_url(request, action["path"])})
+        else:
+            linked.append(action)
+    return linked
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]

@@ -14,7 +14,7 @@ from memories.api.answers import Answer, evidence_field, origin_field, suspect_f
 from memories.api.calls import Call, Method
 from memories.api.entries import slots_of
 from memories.choices import EntryType, Permission
-from memories.entries.history import ServedVersion, served_versions, suppressed_entries
+from memories.entries.history import served_versions, suppressed_entries
 from memories.models import Bot, Entry, RecallTrace
 from memories.recall import traces
 from memories.recall.people import sender_of
@@ -239,10 +239,21 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
     # By candidate its words at the time, whether they are others now, and where both can be read
     versions = {line.entry: line.version for line in lines if line.version}
     then, out = served_versions(trace, entries, versions), suppressed_entries(entries)
-    records = {
-        pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
-        for pk in {*trace.served, *(line.entry for line in lines)}
-    }
+    records: dict[int, dict[str, Any]] = {}
+    for pk in {*trace.served, *(line.entry for line in lines)}:
+        # Words that people took out are withheld (A15); of a purged entry there are none
+        entry, version = entries.get(pk), then.get(pk)
+        if entry is None or version is None:
+            records[pk] = dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}
+            continue
+        own = {"uid": entry.uid}
+        records[pk] = {
+            "content": None if pk in out else version.words,
+            "version": version.version,
+            "reworded_since": version.is_reworded,
+            "withheld": "taken_out" if pk in out else None,
+            "links": ThenAndNow.of(now=reverse("entry", kwargs=own), then=reverse("entry-history", kwargs=own)),
+        }
     memories = [
         RecordedMemory.of(**_memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights), **records[pk])
         for pk in trace.served
@@ -276,20 +287,6 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "relevance": line.relevance,
         "superseded_by_newer": line.superseded_by,
         "why": traces.why(line, weights),
-    }
-
-
-def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) -> dict[str, Any]:
-    """Words that people took out are withheld (A15); of a purged entry there are none."""
-    if entry is None or then is None:
-        return dict.fromkeys(("content", "version", "reworded_since", "links")) | {"withheld": "gone"}
-    own = {"uid": entry.uid}
-    return {
-        "content": None if is_out else then.words,
-        "version": then.version,
-        "reworded_since": then.is_reworded,
-        "withheld": "taken_out" if is_out else None,
-        "links": ThenAndNow.of(now=reverse("entry", kwargs=own), then=reverse("entry-history", kwargs=own)),
     }
 
 

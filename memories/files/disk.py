@@ -17,7 +17,6 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 from django.utils.translation import gettext as _
@@ -43,12 +42,27 @@ def folder_of(folder: ScopeFolder, path: str, *, create: bool = False) -> Iterat
     if not folder.owns(path):
         raise PathNotAllowed()
     *above, name = path.split("/")
+    root, follow = folder.workspace.parent, _FOLDER & ~os.O_NOFOLLOW  # where its owner made it a link, that is followed
     with _refusals():
-        fd = _top(folder.workspace.parent, create=create)
+        try:
+            fd = os.open(root, follow)
+        except FileNotFoundError:
+            if not create:
+                raise
+            root.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            fd = os.open(root, follow)
     try:
         for part in (folder.workspace.name, *above):
             with _refusals():
-                inner = _below(fd, part, create=create)
+                try:
+                    inner = os.open(part, _FOLDER, dir_fd=fd)
+                except FileNotFoundError:
+                    if not create:
+                        raise
+                    with suppress(FileExistsError):  # by another process, just now
+                        os.mkdir(part, _FOLDER_MODE, dir_fd=fd)
+                        os.fsync(fd)
+                    inner = os.open(part, _FOLDER, dir_fd=fd)
             os.close(fd)
             fd = inner
         yield fd, name
@@ -79,31 +93,6 @@ def write_all(fd: int, data: bytes) -> None:
         os.fsync(fd)
     except OSError as error:
         raise FileUnwritable(_("This file cannot be written: %s.") % error.strerror) from error
-
-
-def _top(place: Path, *, create: bool) -> int:
-    """The folder of all workspaces; where its owner made it a link, that is followed."""
-    try:
-        return os.open(place, _FOLDER & ~os.O_NOFOLLOW)
-    except FileNotFoundError:
-        if not create:
-            raise
-    place.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    return os.open(place, _FOLDER & ~os.O_NOFOLLOW)
-
-
-def _below(fd: int, name: str, *, create: bool) -> int:
-    try:
-        return os.open(name, _FOLDER, dir_fd=fd)
-    except FileNotFoundError:
-        if not create:
-            raise
-    try:
-        os.mkdir(name, _FOLDER_MODE, dir_fd=fd)
-        os.fsync(fd)
-    except FileExistsError:
-        pass  # by another process, just now
-    return os.open(name, _FOLDER, dir_fd=fd)
 
 
 @contextmanager

@@ -231,7 +231,12 @@ def items(bundle: Bundle, member: Member, *lists: str) -> Iterator[tuple[int, di
             list_names = [name for name in lists if f'"{name.rpartition(".")[2]}"'.encode() in beginning] or lists
             prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in list_names]
             for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
-                for item in _built(file, prefix, on_bytes_read):
+                file.seek(0)
+                if file.read(len(BOM_UTF8)) != BOM_UTF8:
+                    file.seek(0)
+                watched = _Watched(file, on_bytes_read)
+                for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
+                    watched.since = 0
                     number += 1
                     yield number, item if isinstance(item, dict) else {}
                 if number:
@@ -290,17 +295,6 @@ class _Watched:
             if self.depth > DEPTH_MOST:
                 raise RecursionError
         return data
-
-
-def _built(file: BinaryIO, prefix: str, on_bytes_read: OnBytesRead) -> Iterator[Any]:
-    """The values of a JSON file below a prefix. Raises _TooLarge, RecursionError, ijson.JSONError."""
-    file.seek(0)
-    if file.read(len(BOM_UTF8)) != BOM_UTF8:
-        file.seek(0)
-    watched = _Watched(file, on_bytes_read)
-    for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
-        watched.since = 0
-        yield item
 
 
 def check_depth(value: Any) -> None:

@@ -90,7 +90,14 @@ def _index(claimed: Sequence[IndexQueueItem], now: datetime, use_cache: bool) ->
             if group and model and _embed(group, model, use_cache):
                 embedded += group
         waiting = [claim for claim in missing if claim not in embedded]
-        if _blend(claims, embedded, model):
+        # Blend what was claimed, and what the new vectors count for besides
+        near = search_rows.neighbours(claim.entry_id for claim in embedded)
+        blended = {claim.entry_id for claim in claims}.union(search_rows.keepers_of(near), *near.values())
+        try:
+            search_rows.blend(blended, model_id=model.pk if model else None)
+        except IntegrityError:  # the others are claimed again when the lease is over
+            log.info("entries vanished while their search rows were made")
+        else:
             # The work is done, unless it became stale again while it was
             since = {claim.entry_id: claim.item.since for claim in claims if claim not in waiting}
             with transaction.atomic():
@@ -131,15 +138,3 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
         texts = [(claim.entry_id, claim.fingerprint) for claim in claims]
         write_vectors(texts, answer.vectors, model_id=model.pk)
     return answer is not None
-
-
-def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: EmbeddingModel | None) -> bool:
-    """Blend what was claimed, and what the new vectors count for besides; False when an entry vanished meanwhile."""
-    near = search_rows.neighbours(claim.entry_id for claim in embedded)
-    entries = {claim.entry_id for claim in claims}.union(search_rows.keepers_of(near), *near.values())
-    try:
-        search_rows.blend(entries, model_id=model.pk if model else None)
-    except IntegrityError:  # the others are claimed again when the lease is over
-        log.info("entries vanished while their search rows were made")
-        return False
-    return True

@@ -39,13 +39,23 @@ def count_served(*, now: datetime) -> dict[str, int]:
     counts = {"traces": 0, "entries": 0}
     for _chunk in range(CHUNKS):
         try:
-            traces, entries = _count_some(now)
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = %s", [_WAIT])
+                cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+                if not cursor.fetchone()[0]:
+                    break
+                after = _mark()
+                settled = RecallTrace.objects.filter(pk__gt=after, created_at__lte=now - SETTLED).order_by("pk")
+                traces = list(settled.values_list("pk", flat=True)[:CHUNK])
+                if not traces:
+                    break
+                cursor.execute(_COUNT, {"after": after, "upto": traces[-1]})
+                entries = cursor.rowcount
+                _move_mark(traces[-1], len(traces), entries, now)
         except OperationalError:  # a row is locked for longer: the next minute
             break
-        counts["traces"] += traces
+        counts["traces"] += len(traces)
         counts["entries"] += entries
-        if not traces:
-            break
     return counts
 
 
@@ -73,23 +83,6 @@ def count_uncounted(*, now: datetime) -> dict[str, int]:
         cursor.execute(_UNCOUNTED, limits)
         traces, entries = cursor.fetchone()
     return {"traces": traces, "entries": entries}
-
-
-def _count_some(now: datetime) -> tuple[int, int]:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = %s", [_WAIT])
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-        if not cursor.fetchone()[0]:
-            return 0, 0
-        after = _mark()
-        settled = RecallTrace.objects.filter(pk__gt=after, created_at__lte=now - SETTLED).order_by("pk")
-        traces = list(settled.values_list("pk", flat=True)[:CHUNK])
-        if not traces:
-            return 0, 0
-        cursor.execute(_COUNT, {"after": after, "upto": traces[-1]})
-        entries = cursor.rowcount
-        _move_mark(traces[-1], len(traces), entries, now)
-    return len(traces), entries
 
 
 def _mark() -> int:

@@ -49,7 +49,17 @@ def mark_old_echoes(*, seconds: float) -> dict[str, int]:
     for scope_id in undecided().order_by("scope").values_list("scope", flat=True).distinct():
         scope = Scope.objects.get(pk=scope_id)
         try:
-            while time.monotonic() < ends and (decided := _decide(scope)):
+            while time.monotonic() < ends:
+                with transaction.atomic():
+                    lock_scopes([scope])
+                    entries = list(undecided().filter(scope=scope).order_by("pk")[:CHUNK])
+                    texts = [EchoCandidate(scope.pk, entry.content, entry.terms, before=entry.pk) for entry in entries]
+                    terms = {term for entry in entries for term in entry.terms}
+                    counts = scope_statistics.frequencies([scope.pk], terms)
+                    decided = find_echoes(texts, counts, workspace_id=scope.workspace_id)
+                    mark_echoes(entries, decided)
+                if not decided:
+                    break
                 looked_at += len(decided)
                 echoes += sum(echo != Echo.NONE for echo in decided)
             count_scope(scope)
@@ -66,18 +76,6 @@ def count_undecided() -> dict[str, int]:
 def undecided() -> models.QuerySet[Entry]:
     """Entries written before turns were looked at."""
     return Entry.objects.filter(echo__isnull=True)
-
-
-def _decide(scope: Scope) -> list[Echo]:
-    """What the next entries of a scope are; none when there are no more."""
-    with transaction.atomic():
-        lock_scopes([scope])
-        entries = list(undecided().filter(scope=scope).order_by("pk")[:CHUNK])
-        texts = [EchoCandidate(scope.pk, entry.content, entry.terms, before=entry.pk) for entry in entries]
-        counts = scope_statistics.frequencies([scope.pk], {term for entry in entries for term in entry.terms})
-        echoes = find_echoes(texts, counts, workspace_id=scope.workspace_id)
-        mark_echoes(entries, echoes)
-    return echoes
 
 
 JOB = "find-secrets"

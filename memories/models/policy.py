@@ -1,7 +1,7 @@
 """Policies: numbers that operators set per workspace; without a row the built-in default holds."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db import models
@@ -146,21 +146,17 @@ class Policies:
         for kind in [scope_kind] if scope_kind else ScopeKind.values:
             about = {} if scope_kind else {"scope__kind": kind}
             for entry_type in EntryType:
-                for past in self._past(entry_type, kind, now):
-                    over |= past & Q(expires_at__isnull=True, pinned=False, type=entry_type, **about)
+                own = Q(expires_at__isnull=True, pinned=False, type=entry_type, **about)
+                ttl = self.ttl(entry_type, kind)
+                if entry_type != EntryType.CHAT_TURN:
+                    if ttl is not None:
+                        over |= Q(stated_at__lte=now - ttl) & own
+                    continue
+                if ttl is not None:
+                    over |= Q(read_at__lte=now - ttl, stated_at__lte=now - ttl) & own
+                if (unread := self.unread_ttl(kind)) is not None:
+                    over |= Q(read_at__isnull=True, stated_at__lte=now - unread) & own
         return over
-
-    def _past(self, entry_type: str, scope_kind: str, now: datetime) -> Iterator[Q]:
-        """The conditions that the term of an entry of this type is over."""
-        ttl = self.ttl(entry_type, scope_kind)
-        if entry_type != EntryType.CHAT_TURN:
-            if ttl is not None:
-                yield Q(stated_at__lte=now - ttl)
-            return
-        if ttl is not None:
-            yield Q(read_at__lte=now - ttl, stated_at__lte=now - ttl)
-        if (unread := self.unread_ttl(scope_kind)) is not None:
-            yield Q(read_at__isnull=True, stated_at__lte=now - unread)
 
     def end_of(self, entry: Entry) -> datetime | None:
         """The end of an entry: its own term wins; a pinned entry without a term never ends (A9)."""

@@ -331,24 +331,20 @@ def deliver_due(clock: Clock, *, among: WebhookQuerySet | None = None, seconds: 
             1, retry_at=clock() + LEASE
         )
         if not webhooks:
-            if not _wait_for_next(clock, among, until):
+            # Wait until something is due, where that is soon
+            now = clock()
+            free = (Webhook.objects.all() if among is None else among).filter(is_enabled=True).free(now=now)
+            soon = WebhookDelivery.objects.waiting().filter(webhook__in=free, retry_at__gt=now)
+            first = soon.aggregate(first=Min("retry_at"))["first"]
+            wait = (first - now).total_seconds() if first else WAIT_SECONDS + 1
+            if wait > min(WAIT_SECONDS, until - time.monotonic()):
+                break
+            time.sleep(wait)
+            if clock() < first:  # a clock that stands still, as in tests, waits for nothing
                 break
             continue
         counts.update(_Turn(webhooks[0], clock).take(min(until, time.monotonic() + TURN_SECONDS)))
     return {name: count for name, count in counts.items() if count}
-
-
-def _wait_for_next(clock: Clock, among: WebhookQuerySet | None, until: float) -> bool:
-    """Wait until something is due, where that is soon; whether it is."""
-    now = clock()
-    free = (Webhook.objects.all() if among is None else among).filter(is_enabled=True).free(now=now)
-    soon = WebhookDelivery.objects.waiting().filter(webhook__in=free, retry_at__gt=now)
-    first = soon.aggregate(first=Min("retry_at"))["first"]
-    seconds = (first - now).total_seconds() if first else WAIT_SECONDS + 1
-    if seconds > min(WAIT_SECONDS, until - time.monotonic()):
-        return False
-    time.sleep(seconds)
-    return bool(clock() >= first)  # a clock that stands still, as in tests, waits for nothing
 
 
 def has_due(*, now: datetime) -> bool:

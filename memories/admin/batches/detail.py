@@ -335,6 +335,16 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
             lines.append(field_change(Entry, name, *values))
         else:
             lines.append(FieldChange(str(_MARKS[name]), display_value(None, old), display_value(None, new)))
+    lines += [slot_change(name, *values) for name, values in description.slots.items()]
+    # The term of a restored entry; whether an undo overrides later changes
+    if description.policy:
+        changes = changes_between(*description.policy)
+        lines += [FieldChange(each.number.full_label, each.before, each.after) for each in changes]
+    elif isinstance(description.step, RestoreStep) and isinstance(description.step.term_seconds, float):
+        days = gettext("%(days)g days") % {"days": description.step.term_seconds / 86_400}
+        lines.append(FieldChange(gettext("New term"), "—", days))
+    elif isinstance(description.step, UndoStep) and description.step.force:
+        lines.append(FieldChange(gettext("Changed since"), "—", pgettext("batch", "taken back too")))
     return ChangeRow(
         description=description,
         verb=verb.label,
@@ -343,7 +353,7 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
         state_color=ROW_STATE_COLORS.get(state),
         may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
         wording=wording,
-        lines=lines + [slot_change(name, *values) for name, values in description.slots.items()] + _term(description),
+        lines=lines,
     )
 
 
@@ -354,17 +364,3 @@ _MARKS = {
     "suppressed": State.SUPPRESSED.label,
     "superseded": State.SUPERSEDED.label,
 }
-
-
-def _term(description: Description) -> list[FieldChange]:
-    """The term of a restored entry; whether an undo overrides later changes."""
-    if description.policy:
-        changes = changes_between(*description.policy)
-        return [FieldChange(change.number.full_label, change.before, change.after) for change in changes]
-    match description.step:
-        case RestoreStep(term_seconds=float() as seconds):
-            days = gettext("%(days)g days") % {"days": seconds / 86_400}
-            return [FieldChange(gettext("New term"), "—", days)]
-        case UndoStep(force=True):
-            return [FieldChange(gettext("Changed since"), "—", pgettext("batch", "taken back too"))]
-    return []

@@ -71,7 +71,7 @@ from memories.entries import update
 from memories.entries.draft import UnscopedDraft
 from memories.entries.evidence import evidence_of
 from memories.entries.fields import SLOT_FIELD
-from memories.entries.history import Revision, history_of
+from memories.entries.history import history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
 from memories.models import Batch, Entry, Evidence, Link, Policy, RecallTrace
 from memories.models.state import state_of
@@ -180,18 +180,6 @@ class AddForm(ReasonForm):
             slots=data["slots"],
             **TYPES[data["type"]][1],
         )
-
-
-def _headline(revision: Revision) -> str:
-    if revision.operation == Operation.INSERT:
-        return gettext("Remembered")
-    if "expired_at" in revision.columns:
-        return gettext("Taken out of use") if revision.columns["expired_at"][1] else gettext("Brought back into use")
-    if "archived_at" in revision.columns and revision.columns["archived_at"][1]:
-        return gettext("Archived")
-    if revision.wording:
-        return gettext("Reworded")
-    return pgettext("history", "Changed")
 
 
 class EntryList(ViewedChangeList):
@@ -432,12 +420,21 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         for revision in reversed(revisions):
             pairs = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
             lines = [field_change(Entry, name, *pair) for name, pair in pairs.items()]
+            if revision.operation == Operation.INSERT:
+                headline = gettext("Remembered")
+            elif "expired_at" in revision.columns:
+                is_over = revision.columns["expired_at"][1]
+                headline = gettext("Taken out of use") if is_over else gettext("Brought back into use")
+            elif "archived_at" in revision.columns and revision.columns["archived_at"][1]:
+                headline = gettext("Archived")
+            else:
+                headline = gettext("Reworded") if revision.wording else pgettext("history", "Changed")
             steps.append(
                 HistoryStep(
                     version=revision.version,
                     at=revision.at,
                     actor=revision.actor,
-                    headline=_headline(revision),
+                    headline=headline,
                     lines=lines + [slot_change(name, *pair) for name, pair in revision.slots.items()],
                     wording=[] if is_secret(row) else revision.wording,
                     batch=batches.get(revision.batch_id) if revision.batch_id else None,
