@@ -55,19 +55,20 @@ def read_input(input_value: Any) -> Asked | None:
         return read_messages([{"role": "user", "content": input_value}])
     if not isinstance(input_value, list):
         return None
-    return read_messages([message for item in input_value if (message := _message(item))])
-
-
-def _message(item: Any) -> dict[str, Any] | None:
-    """An item as a message of a chat; what has no words of anybody, as a reasoning has, is none."""
-    if not isinstance(item, dict):
-        return None
-    if item.get("type") == CALL:
-        function = {"name": item.get("name"), "arguments": item.get("arguments")}
-        return {"role": "assistant", "tool_calls": [{"id": item.get("call_id"), "function": function}]}
-    if item.get("type") == RESULT:
-        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
-    return {"role": item.get("role"), "content": item.get("content")} if item.get("role") else None
+    # Each item as a message of a chat; what has no words of anybody, as a reasoning has, is none
+    messages: list[dict[str, Any]] = []
+    for item in input_value:
+        if not isinstance(item, dict):
+            continue
+        if item.get("type") == CALL:
+            function = {"name": item.get("name"), "arguments": item.get("arguments")}
+            calls = [{"id": item.get("call_id"), "function": function}]
+            messages.append({"role": "assistant", "tool_calls": calls})
+        elif item.get("type") == RESULT:
+            messages.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")})
+        elif item.get("role"):
+            messages.append({"role": item.get("role"), "content": item.get("content")})
+    return read_messages(messages)
 
 
 class ModelOutput:
