@@ -51,7 +51,15 @@ def follow(message: Written, *, now: datetime) -> None:
         case MessageKind.EDITED:
             _edit(message, now)
         case MessageKind.RECALLED:
-            _take_back(message, now)
+            original = _original(message)
+            if original and original.state == MessageState.WAITING:
+                IncomingMessage.objects.filter(pk=original.pk).update(
+                    state=MessageState.DONE, error="recalled", body={}
+                )
+            elif original:
+                with transaction.atomic():
+                    take_out(message, original, reason="recalled", now=now)
+                    IncomingMessage.objects.filter(pk=original.pk).update(body={}, error="recalled")
         case MessageKind.LEFT if message.incoming.is_group and message.connection.retires_leavers:
             _retire(message, now)
         case MessageKind.JOINED if message.incoming.is_group:
@@ -102,18 +110,6 @@ def _edit(message: Written, now: datetime) -> None:
             IncomingMessage.objects.filter(pk=message.row.pk).update(events=ids)
         elif EventKind.AMBIENT in event_by_kind:
             overhear(message, now=now)
-
-
-def _take_back(message: Written, now: datetime) -> None:
-    original = _original(message)
-    if original is None:
-        return
-    if original.state == MessageState.WAITING:
-        IncomingMessage.objects.filter(pk=original.pk).update(state=MessageState.DONE, error="recalled", body={})
-        return
-    with transaction.atomic():
-        take_out(message, original, reason="recalled", now=now)
-        IncomingMessage.objects.filter(pk=original.pk).update(body={}, error="recalled")
 
 
 def take_out(message: Written, original: IncomingMessage, *, reason: str, now: datetime) -> list[SessionEvent]:

@@ -172,7 +172,15 @@ def _opened(call: Call, account: Account) -> dict[str, Any]:
     is_signed = hmac.compare_digest(expected.encode(), headers.get("x-lark-signature", "").encode())
     if is_signed:
         _check_age(call.headers.get("x-lark-request-timestamp", ""), call)
-    opened = read_json(_decrypted(body["encrypt"], account["encrypt_key"], is_signed=is_signed))
+    # AES-256-CBC by the digest of the key, the first block the vector
+    try:
+        raw = base64.b64decode(body["encrypt"], validate=True)
+        decryptor = Cipher(algorithms.AES256(hashlib.sha256(key.encode()).digest()), modes.CBC(raw[:16])).decryptor()
+        padding = PKCS7(128).unpadder()
+        plain = padding.update(decryptor.update(raw[16:]) + decryptor.finalize()) + padding.finalize()
+    except (ValueError, binascii.Error):
+        raise (NotReadable if is_signed else NotGenuine) from None
+    opened = read_json(plain)
     if not is_signed and opened.get("type") != "url_verification":  # the one call that may come without
         raise NotGenuine
     return opened
@@ -189,14 +197,3 @@ def _check_age(stamp: str, call: Call) -> None:
     age = call.now.timestamp() - seconds
     if not -NEWEST.total_seconds() <= age <= OLDEST.total_seconds():
         raise NotGenuine
-
-
-def _decrypted(text: str, key: str, *, is_signed: bool) -> bytes:
-    """AES-256-CBC by the digest of the key, the first block the vector. Raises NotReadable, NotGenuine."""
-    try:
-        raw = base64.b64decode(text, validate=True)
-        decryptor = Cipher(algorithms.AES256(hashlib.sha256(key.encode()).digest()), modes.CBC(raw[:16])).decryptor()
-        padding = PKCS7(128).unpadder()
-        return padding.update(decryptor.update(raw[16:]) + decryptor.finalize()) + padding.finalize()
-    except (ValueError, binascii.Error):
-        raise (NotReadable if is_signed else NotGenuine) from None
