@@ -6,7 +6,7 @@ message already is not told anew.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -75,26 +75,23 @@ def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int 
     turns = [_UnreadTurn(origins, copies) for origins, copies in by_origins.items()]
     total = 0
     for begin in range(0, len(turns), CHUNK):
+        some = turns[begin : begin + CHUNK]
+        here = {turn.session_uid for turn in some}
         with transaction.atomic(), acting(actor, savepoint=False):
-            total += sum(_buffer(turn, events, now) for turn, events in _with_messages(turns[begin : begin + CHUNK]))
+            # Their messages as they stand today, and those of these conversations that wait in the buffer
+            ids = {pk for turn in some for pk in event_ids(turn.origins)}
+            events = SessionEvent.objects.filter(session__uid__in=here).filter(pk__in=ids, kind__in=_ROLES)
+            events_by_pk = {event.pk: event for event in events}
+            waiting = BufferedTurn.objects.filter(batch__session_uid__in=here).values_list("messages", flat=True)
+            buffered_ids = {str(message["id"]) for messages in waiting for message in messages}
+            for turn in some:
+                own = [events_by_pk[pk] for pk in event_ids(turn.origins) if pk in events_by_pk]
+                if own and buffered_ids.isdisjoint(turn.origins):
+                    total += _buffer(turn, own, now)
     if total:
         session_uids = {turn.session_uid for turn in turns}
         buffer.seal(ExtractionBatch.objects.filter(workspace=workspace, session_uid__in=session_uids), now=now)
     return total
-
-
-def _with_messages(turns: Sequence[_UnreadTurn]) -> Iterator[tuple[_UnreadTurn, list[SessionEvent]]]:
-    """The turns that are not in the buffer yet, with their messages as they stand today."""
-    ids = {pk for turn in turns for pk in event_ids(turn.origins)}
-    events = SessionEvent.objects.filter(session__uid__in={turn.session_uid for turn in turns})
-    events_by_pk = {event.pk: event for event in events.filter(pk__in=ids, kind__in=_ROLES)}
-    # The messages of these conversations that wait in the buffer
-    rows = BufferedTurn.objects.filter(batch__session_uid__in={turn.session_uid for turn in turns})
-    buffered_ids = {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
-    for turn in turns:
-        own = [events_by_pk[pk] for pk in event_ids(turn.origins) if pk in events_by_pk]
-        if own and buffered_ids.isdisjoint(turn.origins):
-            yield turn, own
 
 
 def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) -> bool:

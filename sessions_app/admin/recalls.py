@@ -69,7 +69,15 @@ def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
         chat = next(own, with_key[0] if with_key else None)
         person = trace.asker or (chat.peer if chat else "")
         name = next((scope.sender_names[person] for scope in here.values() if person in scope.sender_names), person)
-        askers[trace.pk] = Asker(name, _chat(chat, here), chat)
+        if chat is None:
+            place = ", ".join(map(str, here.values()))
+        elif not chat.is_group:
+            place = gettext("%(platform)s, direct chat") % {"platform": chat.platform or chat.key}
+        else:
+            scope = here.get(chat.chat_scope_id or 0)
+            group = (scope.label if scope else "") or chat.chat_id
+            place = gettext("%(platform)s, group %(chat)s") % {"platform": chat.platform or chat.key, "chat": group}
+        askers[trace.pk] = Asker(name, place, chat)
     return askers
 
 
@@ -84,17 +92,6 @@ def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
 
 
 _NAMES_MOST = 500  # scopes looked through for a name
-
-
-def _chat(session: Session | None, scopes: Mapping[int, Scope]) -> str:
-    if session is None:
-        return ", ".join(map(str, scopes.values()))
-    place = session.platform or session.key
-    if not session.is_group:
-        return gettext("%(platform)s, direct chat") % {"platform": place}
-    scope = scopes.get(session.chat_scope_id or 0)
-    name = (scope.label if scope else "") or session.chat_id
-    return gettext("%(platform)s, group %(chat)s") % {"platform": place, "chat": name}
 
 
 #: Characters of a question in the list.

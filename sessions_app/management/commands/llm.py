@@ -39,7 +39,18 @@ class Command(BaseCommand):
         if price_in is None and price_out is None and (conf.LLM_PRICE_IN or conf.LLM_PRICE_OUT):
             price_in, price_out = conf.LLM_PRICE_IN, conf.LLM_PRICE_OUT
         if action == "cost":
-            self._tell_cost(workspace, price_in, price_out)
+            # What a week like the last one would cost in each workspace, in each of three ways
+            now = datetime.now(UTC)
+            for row in self._workspaces(workspace):
+                week = model_cost.forecast(row, now=now)
+                self.stdout.write(f"{row.name}: {len(week.stretches):,} conversations in the last week")
+                for way in model_cost.ways(week):
+                    words = f"{way.label_in_english}: {way.cost.calls:,} calls, {way.cost.tokens:,} tokens"
+                    if price_in is not None and price_out is not None:
+                        words += f", about {way.cost.money(price_in, price_out):.2f}"
+                    self.stdout.write(f"  {words}")
+                cost = model_cost.spent_in_week(row, now=now)
+                self.stdout.write(f"  in the last week it was asked {cost.calls:,} times, with {cost.tokens:,} tokens")
             return
         if action == "catch-up":
             for row in self._workspaces(workspace):
@@ -87,22 +98,6 @@ class Command(BaseCommand):
             believed = "its reading is not believed: name another for MEMORY_VERIFY_MODEL."
             verdict = f"It will do for facts with their quotes; {believed}"
         self.stdout.write(verdict)
-
-    def _tell_cost(self, name: str, price_in: float | None, price_out: float | None) -> None:
-        """What a week like the last one would cost in each workspace, in each of three ways."""
-        now = datetime.now(UTC)
-        for workspace in self._workspaces(name):
-            week = model_cost.forecast(workspace, now=now)
-            self.stdout.write(f"{workspace.name}: {len(week.stretches):,} conversations in the last week")
-            for way in model_cost.ways(week):
-                money = ""
-                if price_in is not None and price_out is not None:
-                    money = f", about {way.cost.money(price_in, price_out):.2f}"
-                self.stdout.write(
-                    f"  {way.label_in_english}: {way.cost.calls:,} calls, {way.cost.tokens:,} tokens{money}"
-                )
-            cost = model_cost.spent_in_week(workspace, now=now)
-            self.stdout.write(f"  in the last week it was asked {cost.calls:,} times, with {cost.tokens:,} tokens")
 
     def _workspaces(self, name: str) -> list[Workspace]:
         rows = Workspace.objects.order_by("name")
