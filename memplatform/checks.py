@@ -56,21 +56,18 @@ def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessa
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
         name = setting.removeprefix("MEMORY_")
         if name in settings_by_name:
-            yield from _type_errors(setting, *settings_by_name[name])
+            kind, default = settings_by_name[name]
+            try:
+                value = typed(setting, getattr(settings, setting), kind)
+            except SettingMistyped as problem:
+                yield Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")
+                continue
+            if isinstance(value, int | float) and value < 0:
+                yield Error(_("%s is negative.") % setting, _("Give it 0 or more."), id="memplatform.E002")
         elif name not in OTHERS and not name.startswith(_FAMILIES):
             like = difflib.get_close_matches(name, settings_by_name, n=1)
             hint = _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
             yield Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001")
-
-
-def _type_errors(setting: str, kind: type, default: Any) -> Iterator[CheckMessage]:
-    try:
-        value = typed(setting, getattr(settings, setting), kind)
-    except SettingMistyped as problem:
-        yield Error(str(problem), _("The default is %s.") % default, id="memplatform.E001")
-        return
-    if isinstance(value, int | float) and value < 0:
-        yield Error(_("%s is negative.") % setting, _("Give it 0 or more."), id="memplatform.E002")
 
 
 def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:

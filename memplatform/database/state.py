@@ -59,7 +59,13 @@ def unknown_migrations() -> list[str]:
 def refused() -> str | None:
     """What to tell whoever starts this version on tables of another one; None where it may. Raises django.db.Error."""
     unknown = unknown_migrations()
-    if _OF_BEFORE & set(unknown) or _lacks_a_column():
+    is_of_before = bool(_OF_BEFORE & set(unknown))
+    if not is_of_before and ("memories", "0001_initial") in _applied_migrations():
+        # Whether they were made by an `0001_initial` of before, and nothing followed it
+        exists = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
+        with connection.cursor() as cursor:
+            is_of_before = cursor.execute(exists, _NEWER_COLUMN).fetchone() is None
+    if is_of_before:
         sentence = _(
             "The tables are of an older version, which this one cannot bring up to date: export with the version that"
             " made them, and import into a new database, as %(page)s tells. Nothing was changed."
@@ -88,15 +94,6 @@ def _migration_files() -> set[tuple[str, str]]:
 
 def _applied_migrations() -> set[tuple[str, str]]:
     return set(MigrationRecorder(connection).applied_migrations())
-
-
-def _lacks_a_column() -> bool:
-    """Whether the tables were made by an `0001_initial` of before, and nothing followed it."""
-    if ("memories", "0001_initial") not in _applied_migrations():
-        return False
-    exists = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
-    with connection.cursor() as cursor:
-        return cursor.execute(exists, _NEWER_COLUMN).fetchone() is None
 
 
 def _answers() -> bool:

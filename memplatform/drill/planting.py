@@ -96,12 +96,25 @@ def plant(caller: Caller, homes: Sequence[Home], *, now: datetime) -> Planted:
     for number, home in enumerate(homes):
         try:
             planted.canaries += _plant_entries(home, now)
-            planted.canaries += _plant_day(home, now)
+            token, key = new_token(), home.scope.key
+            day = EventDraft(scope=home.scope, local_date=now.date() - timedelta(days=1), content=words_of(token))
+            for event in daily_events.write([day], now=now, actor=ACTOR):
+                planted.canaries.append(Canary(token, key, "day", paths=(f"daily_events/{event.uid}",)))
             if home.address:
-                planted.canaries += _plant_turn(caller, home, home.address, now)
-                if groups and not home.is_group:
-                    group = groups[number % len(groups)]
-                    planted.canaries += _plant_in_group(caller, home, group, now)
+                # A message of the conversation of this scope, and the turn that is made of it
+                token = new_token()
+                turn = Turn(address=home.address, user=words_of(token), assistant="Noted.", at=now)
+                result = take_turn(caller, turn, now=now)
+                paths = tuple(result.session.origin_of(event) for event in result.events)
+                planted.canaries.append(Canary(token, key, "message", paths=paths))
+                group = groups[number % len(groups)] if groups and not home.is_group else None
+                if group and group.address and home.address.platform == group.address.platform:
+                    # What a person says in a group: theirs, and the group's
+                    token = new_token()
+                    address = replace(group.address, peer=home.address.peer)
+                    turn = Turn(address=address, user=words_of(token), assistant="Noted.", at=now)
+                    take_turn(caller, turn, now=now)
+                    planted.canaries.append(Canary(token, key, "said_in_group", group=group.scope.key))
             planted.canaries += _plant_file(caller, home, now)
         except PlatformError as refusal:
             planted.refused.append(f"{home.scope.key}: {refusal}")
@@ -136,34 +149,6 @@ def _plant_entries(home: Home, now: datetime) -> Iterator[Canary]:
     results = entries.remember_many(drafts, now=now, actor=ACTOR)
     for canary, result in zip(canaries, results, strict=True):
         yield replace(canary, paths=(f"entries/{result.entry.uid}",))
-
-
-def _plant_day(home: Home, now: datetime) -> Iterator[Canary]:
-    token = new_token()
-    day = now.date() - timedelta(days=1)
-    for event in daily_events.write(
-        [EventDraft(scope=home.scope, local_date=day, content=words_of(token))], now=now, actor=ACTOR
-    ):
-        yield Canary(token, home.scope.key, "day", paths=(f"daily_events/{event.uid}",))
-
-
-def _plant_turn(caller: Caller, home: Home, address: Address, now: datetime) -> Iterator[Canary]:
-    """A message of the conversation of this scope, and the turn that is made of it."""
-    token = new_token()
-    turn = Turn(address=address, user=words_of(token), assistant="Noted.", at=now)
-    result = take_turn(caller, turn, now=now)
-    paths = tuple(result.session.origin_of(event) for event in result.events)
-    yield Canary(token, home.scope.key, "message", paths=paths)
-
-
-def _plant_in_group(caller: Caller, home: Home, group: Home, now: datetime) -> Iterator[Canary]:
-    """What a person says in a group: theirs, and the group's."""
-    if group.address is None or home.address is None or home.address.platform != group.address.platform:
-        return
-    token = new_token()
-    address = replace(group.address, peer=home.address.peer)
-    take_turn(caller, Turn(address=address, user=words_of(token), assistant="Noted.", at=now), now=now)
-    yield Canary(token, home.scope.key, "said_in_group", group=group.scope.key)
 
 
 def _plant_file(caller: Caller, home: Home, now: datetime) -> Iterator[Canary]:

@@ -198,7 +198,15 @@ class TrustedProxies(Middleware):
         proxy_headers = {name: meta.pop(name) for name in HEADERS if name in meta}
         if is_trusted(meta.get("REMOTE_ADDR", "")):
             public = urlsplit(settings.PUBLIC_URL)
-            meta["REMOTE_ADDR"] = _first_caller(proxy_headers, meta["REMOTE_ADDR"])
+            # The last address in the chain that is no proxy of ours: what stands before it anybody may have written
+            chain = proxy_headers.get("HTTP_X_FORWARDED_FOR") or proxy_headers.get("HTTP_X_REAL_IP") or ""
+            for part in reversed(chain.split(",")):
+                ip = _ip_address(part.strip())
+                if ip is None:
+                    break
+                if not is_trusted(str(ip)):
+                    meta["REMOTE_ADDR"] = str(ip)
+                    break
             meta["HTTP_X_FORWARDED_PROTO"] = proxy_headers.get("HTTP_X_FORWARDED_PROTO", public.scheme).strip().lower()
             if public.netloc:
                 meta["HTTP_HOST"] = public.netloc
@@ -210,18 +218,6 @@ def is_trusted(address: str) -> bool:
     ip = _ip_address(address)
     networks = (text.strip() for text in settings.TRUSTED_PROXIES if text.strip())
     return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in networks)
-
-
-def _first_caller(proxy_headers: dict[str, str], proxy: str) -> str:
-    """The last address in the chain that is no proxy of ours: what stands before it anybody may have written."""
-    chain = proxy_headers.get("HTTP_X_FORWARDED_FOR") or proxy_headers.get("HTTP_X_REAL_IP") or ""
-    for part in reversed(chain.split(",")):
-        ip = _ip_address(part.strip())
-        if ip is None:
-            return proxy
-        if not is_trusted(str(ip)):
-            return str(ip)
-    return proxy
 
 
 def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -83,7 +83,12 @@ class UnreadBodies:
         head = Head()
         answer = self._application(environ, head)
         if not body.has_ended and head.status.startswith(REFUSED):
-            answer = [_whole(answer)]
+            try:
+                whole = b"".join(answer)
+            finally:  # closing it gives back what the request held, connections to the database above all
+                if close := getattr(answer, "close", None):
+                    close()
+            answer = [whole]
             if not self._discard(body):
                 head.headers = [*head.headers, ("Connection", "close")]
         start_response(head.status, head.headers)
@@ -102,15 +107,6 @@ class UnreadBodies:
             finally:
                 self._slow.release()
         return body.has_ended
-
-
-def _whole(answer: Iterable[bytes]) -> bytes:
-    """All of an answer; closing it gives back what the request held, connections to the database above all."""
-    try:
-        return b"".join(answer)
-    finally:
-        if close := getattr(answer, "close", None):
-            close()
 
 
 def _write(_data: bytes) -> None:

@@ -164,18 +164,14 @@ def lease(data: Path, conf: cluster.Conf | None = None) -> Iterator[str]:
         try:
             yield up(data, conf)
         finally:
-            if _is_last(lock.fileno()):
+            # Of two that leave together, one at least finds that nobody else has the lease
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pass
+            else:
                 down(data)
-
-
-def _is_last(lock: int) -> bool:
-    """Release the lease, and whether nobody else has one; of two that leave together, one at least is the last."""
-    fcntl.flock(lock, fcntl.LOCK_UN)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @contextmanager

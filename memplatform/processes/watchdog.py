@@ -156,7 +156,14 @@ class Watchdog:
         if ticks - self.stepped_at > _JUMP:
             self.progress.restart_clock(ticks)
         self.stepped_at = ticks
-        if problem := self._problem(ticks):
+        problem, ended_at = "", self.progress.ended_at
+        if self.process is None or self.process.poll() is not None:
+            problem = "it ended"
+        elif self.progress.silence(ticks, self.timeout) > self._patience():
+            problem = "it hangs"
+        elif ended_at is not None and ticks - ended_at > self._patience() + self.pulse_every:
+            problem = "it does not keep what tasks answer"
+        if problem:
             log.error("worker.restarted", reason=problem)
             self._replace(ticks)
             return
@@ -197,16 +204,6 @@ class Watchdog:
         os.close(far_end)
         self.progress.restart(ticks)
         self.begun_at, self.next_pulse = ticks, 0.0
-
-    def _problem(self, ticks: float) -> str | None:
-        if self.process is None or self.process.poll() is not None:
-            return "it ended"
-        if self.progress.silence(ticks, self.timeout) > self._patience():
-            return "it hangs"
-        ended_at = self.progress.ended_at
-        if ended_at is not None and ticks - ended_at > self._patience() + self.pulse_every:
-            return "it does not keep what tasks answer"
-        return None
 
     def _patience(self) -> float:
         if not self.progress.heard:

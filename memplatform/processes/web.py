@@ -92,13 +92,23 @@ def threads() -> int:
 def obstacle(host: str, port: int, *, patience: float, setting: str = "MEMPLATFORM_PORT") -> str | None:
     """A sentence when the address cannot be bound; waits `patience` seconds for a predecessor to let go."""
     end = time.monotonic() + patience
-    while problem := _bind(host, port):
-        if problem.errno != errno.EADDRINUSE:
-            return f"The web server cannot listen on {host}:{port}: {problem.strerror}."
-        if time.monotonic() >= end:
-            return f"Port {port} is in use by another program; set {setting} to a free one."
+    while True:
+        try:
+            family, kind, protocol, _name, where = socket.getaddrinfo(
+                host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            with socket.socket(family, kind, protocol) as trial:
+                # Connections of a predecessor that linger do not count.
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trial.bind(where)
+                trial.listen(1)
+            return None
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE:
+                return f"The web server cannot listen on {host}:{port}: {problem.strerror}."
+            if time.monotonic() >= end:
+                return f"Port {port} is in use by another program; set {setting} to a free one."
         time.sleep(0.1)
-    return None
 
 
 def answers(host: str, port: int, path: str) -> bool:
@@ -116,21 +126,6 @@ def status_of(host: str, port: int, path: str, seconds: float = 5) -> int | None
         return None
     finally:
         connection.close()
-
-
-def _bind(host: str, port: int) -> OSError | None:
-    try:
-        family, kind, protocol, _name, where = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as trial:
-            # Connections of a predecessor that linger do not count.
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(where)
-            trial.listen(1)
-    except OSError as problem:
-        return problem
-    return None
 
 
 if __name__ == "__main__":

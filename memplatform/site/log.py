@@ -117,7 +117,11 @@ def events(process: str, path: Path) -> Iterator[Event]:
     """What a process wrote, newest first, as far as LOOKED_AT bytes from the end of its file reach."""
     behind: list[str] = []  # lines that belong to the event before them, the last one first
     for line in _lines_from_the_end(path):
-        head = _HEAD.match(_as_plain(line))
+        plain = line  # as `LOG_FORMAT=plain` writes it; what is no event stays as it is
+        if line.startswith("{"):
+            with suppress(ValueError):
+                plain = plain_line(None, "", json.loads(line))
+        head = _HEAD.match(plain)
         if head is None:
             behind.append(line[:LINE_CHARS])
             continue
@@ -131,14 +135,6 @@ def events(process: str, path: Path) -> Iterator[Event]:
 def _trace(backwards: list[str]) -> str:
     """The last lines of what stands below an event, in their order."""
     return "\n".join(reversed(backwards[:TRACE_LINES]))
-
-
-def _as_plain(line: str) -> str:
-    """A line as `LOG_FORMAT=plain` writes it; what is no event stays as it is."""
-    if line.startswith("{"):
-        with suppress(ValueError):
-            return plain_line(None, "", json.loads(line))
-    return line
 
 
 def _lines_from_the_end(path: Path) -> Iterator[str]:

@@ -217,7 +217,13 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
             continue
         seen_links.add(link)
         yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)
-    yield from _people(site, request, query)
+    # People by name or id; of many workspaces those of the first ones by name
+    if site.get_model_admin(Person).has_view_permission(request):
+        for workspace in visible_workspaces(request)[:_WORKSPACES]:
+            for person in seen.search(workspace.pk, query.replace("\0", ""))[:EACH]:
+                link = page_url(workspace.pk, person.peers[0])
+                description = f"{_('person')} · {workspace}"
+                yield SearchResult(title=person.title, description=description, link=link, icon="face")
     for model, icon in _ICONS.items():
         model_admin = site.get_model_admin(model)
         if not model_admin.has_view_permission(request):
@@ -260,14 +266,3 @@ def _destinations(site: Any) -> Iterator[tuple[Any, Any, str, str, Callable[[Htt
 
 def _tables(places: Iterable[Page | tuple[str, str]]) -> Iterator[tuple[str, str]]:
     return (place for place in places if not isinstance(place, Page))
-
-
-def _people(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
-    """People by name or id; of many workspaces those of the first ones by name."""
-    if not site.get_model_admin(Person).has_view_permission(request):
-        return
-    for workspace in visible_workspaces(request)[:_WORKSPACES]:
-        for person in seen.search(workspace.pk, query.replace("\0", ""))[:EACH]:
-            link = page_url(workspace.pk, person.peers[0])
-            description = f"{_('person')} · {workspace}"
-            yield SearchResult(title=person.title, description=description, link=link, icon="face")

@@ -68,8 +68,13 @@ class Command(BaseCommand):
             progress.end()
         before = trial.score if trial else None
         if options["json"]:
-            scores = _scores_as_json(before, after) if before and after else {}
-            self.stdout.write(json.dumps(_as_json(report) | scores, ensure_ascii=False))
+            answer = _as_json(report)
+            if before and after:
+                answer["score"] = {
+                    name: {"memories": score.memories, "duplicates": score.duplicates, "found": score.found}
+                    for name, score in (("before", before), ("after", after))
+                } | {"asked": after.asked, "still_served": round(before.still_served(after), 4)}
+            self.stdout.write(json.dumps(answer, ensure_ascii=False))
             return
         if isinstance(report, TransferReport):
             lines = _lines_of_export(report, is_dry)
@@ -94,7 +99,15 @@ class Command(BaseCommand):
             trial = _Tried(sample)
             trial.score = _score(options, trial)
         if not options["json"]:
-            self.stdout.write("\n".join(_lines_of_preview(report)))
+            # How much it would bring, of it what is there already, what is secret, and in which languages
+            preview = report.preview
+            counts = {"memories": preview.memories, "days": report.events, "already": report.already}
+            head = _("It would bring %(memories)d memories and %(days)d daily events; %(already)d are there already.")
+            lines = [head % counts, *_secrets_and_languages(preview)]
+            if report.left_out.count:
+                left_out = _("It would leave out %(count)d; they are listed at the end.")
+                lines.append(left_out % {"count": report.left_out.count})
+            self.stdout.write("\n".join(lines))
         is_asked = sys.stdin.isatty() and not options["yes"] and report.preview.memories + report.events > 0
         if is_asked and input(_("Write this? [y/N] ")).strip().lower() not in ("y", "yes", "是"):
             raise CommandError(_("Nothing was written."))
@@ -173,16 +186,6 @@ class _Progress:
         self._bar, self._of = None, ""
 
 
-def _lines_of_preview(report: ImportReport) -> Iterator[str]:
-    """What an import would bring: how much, of it what is there already, what is secret, and in which languages."""
-    preview = report.preview
-    counts = {"memories": preview.memories, "days": report.events, "already": report.already}
-    yield _("It would bring %(memories)d memories and %(days)d daily events; %(already)d are there already.") % counts
-    yield from _secrets_and_languages(preview)
-    if report.left_out.count:
-        yield _("It would leave out %(count)d; they are listed at the end.") % {"count": report.left_out.count}
-
-
 def _secrets_and_languages(preview: Preview) -> Iterator[str]:
     languages = ", ".join(f"{name} {count}" for name, count in preview.languages.most_common())
     if languages:
@@ -202,14 +205,6 @@ def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
         )
         % counts
     )
-
-
-def _scores_as_json(before: ImportScore, after: ImportScore) -> dict[str, Any]:
-    scores = {
-        name: {"memories": score.memories, "duplicates": score.duplicates, "found": score.found}
-        for name, score in (("before", before), ("after", after))
-    }
-    return {"score": scores | {"asked": after.asked, "still_served": round(before.still_served(after), 4)}}
 
 
 def _lines_of_import(report: ImportReport, is_dry: bool) -> Iterator[str]:

@@ -40,7 +40,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, word: str, **options: Any) -> None:
         tables = options.get("table") or list(TABLES)
         if word == "show":
-            self._show(as_json=options["json"])
+            parts = {table: partitions.parts_of(table) for table in TABLES}
+            unfinished = partitions.unfinished()
+            if options["json"]:
+                rows_by_table = {table: [asdict(part) for part in table_parts] for table, table_parts in parts.items()}
+                self.stdout.write(json.dumps({"tables": rows_by_table, "unfinished": unfinished}))
+                return
+            for table, table_parts in parts.items():
+                shape = _("%d partitions") % len(table_parts) if table_parts else _("in one piece")
+                self.stdout.write(f"{table}: {shape}")
+                for part in table_parts:
+                    self.stdout.write(f"  {part.name:42} {part.rows:>14,} {part.bytes / 2**20:>10,.1f} MB")
+            for table, at in unfinished.items():
+                words = _("%(table)s: begun and not finished, copied up to %(at)s")
+                self.stdout.write(words % {"table": table, "at": at})
             return
         try:
             with partitions.alone():
@@ -67,17 +80,3 @@ class Command(BaseCommand):
                 partitions.attach(table, workspace.pk, say)
         else:
             raise CommandError(_("There is no workspace %s.") % options["workspace"])
-
-    def _show(self, *, as_json: bool) -> None:
-        parts = {table: partitions.parts_of(table) for table in TABLES}
-        unfinished = partitions.unfinished()
-        if as_json:
-            rows_by_table = {table: [asdict(part) for part in table_parts] for table, table_parts in parts.items()}
-            self.stdout.write(json.dumps({"tables": rows_by_table, "unfinished": unfinished}))
-            return
-        for table, table_parts in parts.items():
-            self.stdout.write(f"{table}: {_('%d partitions') % len(table_parts) if table_parts else _('in one piece')}")
-            for part in table_parts:
-                self.stdout.write(f"  {part.name:42} {part.rows:>14,} {part.bytes / 2**20:>10,.1f} MB")
-        for table, at in unfinished.items():
-            self.stdout.write(_("%(table)s: begun and not finished, copied up to %(at)s") % {"table": table, "at": at})
