@@ -68,12 +68,11 @@ def test_while_it_is_away_it_is_asked_once_a_second_by_one_thread(monkeypatch: A
     database.suspect()
     try:
         threads = [threading.Thread(target=database.is_away) for _ in range(20)]
-        begun = time.monotonic()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(results) == 1 and time.monotonic() - begun < 0.5
+        assert len(results) == 1
         until(lambda: database.is_away() and len(results) == 2, 3)
         assert results[1] - results[0] > 0.95
     finally:

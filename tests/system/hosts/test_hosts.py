@@ -100,7 +100,8 @@ def test_a_host_that_opens_no_file_needs_no_folder(fleet: Fleet, first: OneHost,
     api = f"http://127.0.0.1:{first.port}"
     host = fleet.start("mcp-1", "mcp", MEMORY_FILES_ROOT=str(tmp_path), MEMPLATFORM_API_URL=api).greets()
     assert fleet.ask("SELECT parts::text FROM operations_host WHERE name = 'mcp-1'") == ["{mcp}"]
-    assert host.end(signal.SIGTERM) < 30 and list(tmp_path.iterdir()) == []
+    host.end(signal.SIGTERM)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_hosts_of_one_name_are_told_apart(fleet: Fleet, first: OneHost) -> None:

@@ -18,6 +18,7 @@ from django_q.tasks import async_task
 from memories.models import Workspace
 from memplatform.operations.models import Heartbeat
 from tests import ROOT
+from tests.support.house import until
 from tests.support.processes import database_url
 
 pytestmark = pytest.mark.django_db
@@ -86,13 +87,6 @@ def worker(database: None) -> Iterator[Worker]:
 
 def beats(worker: Worker) -> bool:
     return outside(Heartbeat.objects.filter(name="worker", pid=worker.process.pid).exists)
-
-
-def until(question: Callable[[], object], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not question():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def happened(mark: str) -> bool:
