@@ -1,11 +1,15 @@
-"""What the worker does for turns; the clock is read here."""
+"""What the worker does for turns, and the jobs of channels; the clock is read here.
+
+Of one job the process that embeds does a little as well.
+"""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from channels_app import cards
 from channels_app.api.turns import EFFECTS
@@ -22,6 +26,7 @@ from channels_app.people import linking
 from memories.conf import conf
 from memories.consolidation import summaries
 from memories.consolidation.capture import turn_text
+from memories.jobs import Job
 from memories.models import Workspace
 from memories.offline import journal, store
 from sessions_app.models import EventKind, SessionEvent
@@ -106,3 +111,43 @@ def unite_people() -> dict[str, int]:
 
 def count_people_to_unite() -> dict[str, int]:
     return linking.count_waiting(now=timezone.now())
+
+
+REPLAY = Job(
+    "replay-journal",
+    _("applies calls that were accepted without the database"),
+    "C11",
+    cron="* * * * *",
+    run=replay_journal,
+    preview=count_waiting,
+)
+JOBS = (
+    REPLAY,
+    Job("forget-keys", _("forgets keys that are no longer let in"), "C11", cron="* * * * *",
+        run=forget_keys, preview=count_keys),
+    Job("clean-replays", _("removes old records of replays and comparisons"), "C11", cron="47 * * * *",
+        run=clean_records, preview=count_outdated),
+    Job("clean-messages", _("removes old messages of chat platforms"), "E1", cron="52 * * * *",
+        run=clean_messages, preview=count_old_messages),
+    Job("unite-people", _("carries over what is still written to memories whose people were linked"), "E1",
+        cron="* * * * *", run=unite_people, preview=count_people_to_unite),
+)  # fmt: skip
+
+
+class JournalReplayer:
+    """Work of the process that embeds, by its path in MEMORY_EMBEDDER_WORK: it looks every second.
+
+    The queue needs its time to come back after the database was away, and nobody tells it that a channel is answered
+    from the database again.
+    """
+
+    is_urgent = True
+    look_every = timedelta(seconds=1)
+    at_a_time = timedelta(seconds=0.5)  # no longer than an entry may wait for its vector
+
+    def __call__(self, *, now: datetime) -> float:
+        replayed = REPLAY.is_on and replay_journal(self.at_a_time)["calls"]
+        return 0.0 if replayed else self.look_every.total_seconds()
+
+
+replay_soon = JournalReplayer()

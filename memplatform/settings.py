@@ -352,7 +352,7 @@ MEMORY_NAME_FINDERS = env.list("MEMORY_NAME_FINDERS", default=NAME_FINDERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = [
     "memories.notes.freshness.index_changed_files",
-    "channels_app.jobs.replay_soon",
+    "channels_app.tasks.replay_soon",
     "memories.tasks.deliver_soon",
     "sessions_app.search.embedder.embed_events",
 ]

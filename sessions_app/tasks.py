@@ -1,10 +1,12 @@
-"""Tasks of conversations, by the paths the queue knows; the clock is read here."""
+"""Tasks of conversations, by the paths the queue knows, and its jobs; the clock is read here."""
 
-from datetime import datetime
+from datetime import datetime, time
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop as _
 
 from memories.consolidation import quoting_facts
+from memories.jobs import Job
 from sessions_app import compaction, conversations
 from sessions_app import flush as flushing
 from sessions_app.history import retention
@@ -45,3 +47,14 @@ def count_without_evidence(workspace_id: int) -> dict[str, int]:
 def flush_active() -> dict[str, int]:
     """When the platform stops."""
     return flushing.flush_active(now=timezone.now())
+
+
+#: One object each.
+JOBS = (
+    Job("sweep-sessions", _("closes conversations that were idle for too long"), "B4", cron="*/10 * * * *",
+        run=sweep_sessions, preview=conversations.count_stale),
+    Job("clean-events", _("removes old session events"), "C6", cron="5-59/10 * * * *",
+        run=clean_events, preview=retention.count_old),
+    Job("find-evidence", _("finds the words that facts of models rest on"), "D5", at=time(2, 45),
+        run=find_evidence, preview=count_without_evidence),
+)  # fmt: skip

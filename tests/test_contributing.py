@@ -10,9 +10,9 @@ from django.contrib import admin
 from django.core.checks import registry as django_checks
 from django.utils.module_loading import import_string
 
-import channels_app.jobs
+import channels_app.tasks
 import memories.jobs
-import sessions_app.jobs
+import sessions_app.tasks
 from channels_app.api import urls
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.doors.tools.registry import CALLABLE, TOOLS
@@ -48,7 +48,7 @@ def test_the_rows_for_what_is_added_most_are_there() -> None:
 
 
 def test_every_job_that_is_listed_is_run() -> None:
-    listed: list[Job] = [*memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS, *registry.OWN]
+    listed: list[Job] = [*memories.jobs.JOBS, *sessions_app.tasks.JOBS, *channels_app.tasks.JOBS, *registry.OWN]
     assert sorted(registry.JOBS) == sorted(job.name for job in listed)
     assert all(registry.JOBS[job.name] is job for job in listed)
 

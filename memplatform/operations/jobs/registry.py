@@ -15,9 +15,9 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_noop as _
 from django_q.models import Schedule
 
-import channels_app.jobs
+import channels_app.tasks
 import memories.jobs
-import sessions_app.jobs
+import sessions_app.tasks
 from memories.jobs import Job
 
 log = structlog.get_logger(__name__)
@@ -38,7 +38,7 @@ OWN = (
     Job("archive-records", _("moves old history and recall traces to the archive"), "F5", at=time(4, 15),
         run="memplatform.archive.move_due", preview="memplatform.archive.count_due", is_on_by_default=False),
 )  # fmt: skip
-JOBS = {job.name: job for job in (*OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
+JOBS = {job.name: job for job in (*OWN, *memories.jobs.JOBS, *sessions_app.tasks.JOBS, *channels_app.tasks.JOBS)}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses

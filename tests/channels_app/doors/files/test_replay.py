@@ -10,8 +10,8 @@ from django_q.models import OrmQ
 from channels_app import tasks
 from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import replay
-from channels_app.jobs import JournalReplayer
 from channels_app.models import Channel, ReplayedRecord
+from channels_app.tasks import JournalReplayer
 from memories.models import Bot, BotKey, Change, Entry, Scope, Workspace
 from memories.models.ids import uuid7
 from memories.offline import journal
