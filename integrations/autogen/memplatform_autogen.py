@@ -5,6 +5,7 @@ before an answer and hears of none; the context of the model hears both sides, s
 """
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -93,7 +94,7 @@ class MemplatformMemory(Memory):
             for result in message.content
         }
         calls: list[Any] = [
-            {"name": call.name, "arguments": {"arguments": call.arguments}, "result": results.get(call.id, "")}
+            {"name": call.name, "arguments": arguments(call.arguments), "result": results.get(call.id, "")}
             for message in turn
             if isinstance(message, AssistantMessage) and not isinstance(message.content, str)
             for call in message.content
@@ -143,3 +144,12 @@ class MemplatformContext(ChatCompletionContext):
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Go on with messages that were saved."""
         await self._within.load_state(state)
+
+
+def arguments(text: str) -> Any:
+    """The arguments of a call as memory takes them: each value under its name."""
+    try:
+        value = json.loads(text or "{}")
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"arguments": text}

@@ -17,9 +17,11 @@ anywhere is
    small letters and digits: a harmless value that looks like a key is lost, too.
 """
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Any
@@ -396,6 +398,7 @@ def is_masked_form(masked: str, content: str) -> bool:
 NOT_STORED = "[not stored]"
 ARROW = " → "
 _DEPTH = 12
+_SHORTEST = 4  # a text with less characters says nothing secret by itself: of long lists of them each is asked for
 _ARGUMENT_CHARS = 80
 _SECRET_WORDS = word_set("secrets", "names")
 _SECRET_PAIRS = frozenset(pair.replace("_", " ") for pair in words("secrets", "names_of_two_words"))
@@ -418,7 +421,8 @@ _SECRET_CHARS = 5
 #: What mixes letters and digits; days and times do not.
 _WITH_DIGIT_AND_LETTER = deferred(r"(?<![!-~])(?=[!-/:-~]*+\d)(?=[!-@\[-`{-~]*+[A-Za-z])[!-~]++")
 _AFTER_A_NAME = deferred(
-    rf"(--?{_NAMED}(?:\s+|=)|\b{_NAMED}[\"']?\s*(?:[=:：]|\bis\b)\s*[\"']?|(?:密码|口令|密钥|令牌|验证码)\s*(?:是|为|[=:：])\s*)"
+    rf"(--?{_NAMED}(?:\s+|=)|(?:\b|(?<=_)|(?-i:(?<=[a-z\d])(?=[A-Z]))){_NAMED}[\"']?\s*(?:[=:：]|\bis\b)\s*[\"']?"
+    r"|(?:密码|口令|密钥|令牌|验证码)\s*(?:是|为|[=:：])\s*)"
     r"[^\s\"',;，。；]+",
     re.IGNORECASE,
 )
@@ -455,7 +459,17 @@ def redact_value(value: Any, depth: int = 0) -> Any:
         }
     if isinstance(value, list):
         return [redact_value(item, depth + 1) for item in value]
-    return redact(value) if isinstance(value, str) else value
+    return _redact_text(value, depth) if isinstance(value, str) else value
+
+
+def _redact_text(text: str, depth: int) -> str:
+    """A text as itself; one that is JSON, as models write arguments, by the names in it as well."""
+    if text.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            if (clean := redact_value(value, depth + 1)) != value:
+                return redact(json.dumps(clean, ensure_ascii=False))
+    return redact(text)
 
 
 def is_secret_name(name: str) -> bool:
@@ -469,6 +483,8 @@ def is_secret_name(name: str) -> bool:
 
 def redact(content: str) -> str:
     """A text without what looks like a secret in it."""
+    if len(content) < _SHORTEST:
+        return _storable(content)
     content = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(content))
     for form in _FORMS:
         content = form.sub(NOT_STORED, content)

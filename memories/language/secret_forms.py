@@ -59,7 +59,8 @@ def fold(content: str) -> str:
 _SETTING = r"(?:secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key)"
 _LOGIN_SETTING = r"(?:passw(?:or)?d|pwd|passphrase|passcode)"
 _ASSIGNED = (
-    r"(?<![A-Za-z])(?:[A-Za-z\d]{{1,30}}[_.-]){{0,4}}{name}[\"']?\s{{0,3}}[=:]\s{{0,3}}(?:\"(?P<double>[^\"\n]{{3,200}})\""
+    r"(?:(?<![A-Za-z])(?:[A-Za-z\d]{{1,30}}[_.-]){{0,4}}|(?-i:(?<=[a-z\d])(?=[A-Z]))){name}"
+    r"[\"']?\s{{0,3}}[=:]\s{{0,3}}(?:\"(?P<double>[^\"\n]{{3,200}})\""
     r"|'(?P<single>[^'\n]{{3,200}})'|(?P<value>(?=[!-~]{{0,60}}[\d!@#$%^&*])[^\s\"',;<>\[\](){{}}]{{4,}}))"
 )
 

@@ -8,7 +8,7 @@ import pytest
 from memplatform_client.errors import NoAnswer, NotAuthenticated
 from memplatform_client.turns import Before, BotMemory, plain, words_of
 
-from memories.models import Workspace
+from memories.models import Entry, Workspace
 from sessions_app.models import SessionEvent
 from tests.conftest import make_key
 
@@ -105,7 +105,30 @@ def test_a_turn_is_remembered_however_much_its_tools_answered(memory: BotMemory)
     assert [call["name"] for call in kept[:3]] == ["read", "write", "list"]
     assert kept[0]["arguments"] == {"path": "a.txt"} and kept[0]["result"] == "x" * 4_000
     assert isinstance(kept[1]["arguments"], dict) and kept[1]["result"]["deep"]
-    assert kept[2]["result"].startswith('[{"name": "0.txt", "size": 0}') and 40 < len(kept) < 60
+    assert kept[2]["result"][0] == {"name": "0.txt", "size": 0} and 40 < len(kept) < 60
+
+
+def test_of_a_long_call_what_stands_under_the_name_of_a_secret_is_not_stored(memory: BotMemory) -> None:
+    arguments = {"dbPassword": "plumtree", "auth": ["mei", "plumtree"], "sql": "SELECT 1; " * 2_000}
+    result: dict[str, Any] = {"rows": [{"clientSecret": "plumtree", "row": n} for n in range(5_000)]}
+    result |= dict.fromkeys(map(str, range(5_000)))
+    call: Any = {"name": "query", "arguments": arguments, "result": result}
+    assert memory.after("dana", FACT, "Noted.", "monday", tool_calls=[call])
+    (kept,) = SessionEvent.objects.get(kind="assistant").data["tool_calls"]
+    assert kept["arguments"]["sql"].startswith("SELECT 1; ") and kept["result"]["rows"][0]["row"] == 0
+    assert len(str(kept)) < 9_000 and "plumtree" not in str(kept)
+    assert not Entry.objects.filter(content__contains="plumtree").exists()
+
+
+def test_a_turn_without_words_of_a_side_is_remembered_and_one_with_an_unknown_word_about_it_refused(
+    memory: BotMemory,
+) -> None:
+    nothing: Any = None  # as a model has it that calls a tool
+    assert memory.after("dana", FACT, nothing, "monday")
+    assert SessionEvent.objects.first().content == FACT
+    misspelt: Any = {"onc": "message 1"}
+    with pytest.raises(TypeError, match="a turn has no onc"):
+        memory.after("dana", FACT, "Noted.", **misspelt)
 
 
 def test_a_question_and_its_history_are_asked_without_what_cannot_be_stored(memory: BotMemory) -> None:

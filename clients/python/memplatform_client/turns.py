@@ -114,7 +114,10 @@ class BotMemory:
 
     def report(self, person: str, user: str, assistant: str, chat: str = "", **about: Unpack[AboutTurn]) -> Reported:
         """The same, for a bot that reports a turn again which memory could not take: what became of it."""
-        turn: dict[str, Any] = {"user": cut(user), "assistant": cut(assistant), "recall_id": about.get("recall_id")}
+        if unknown := about.keys() - AboutTurn.__annotations__.keys():
+            raise TypeError(f"a turn has no {', '.join(sorted(unknown))}")
+        turn: dict[str, Any] = {"user": cut(user or ""), "assistant": cut(assistant or "")}
+        turn["recall_id"] = about.get("recall_id")
         calls, once, at = about.get("tool_calls"), about.get("once"), about.get("at")
         turn |= {"tool_calls": cut_calls(calls) if calls else None} | ({"at": at} if at else {})
         turn["idempotency_key"] = hashlib.sha256(once.encode()).hexdigest() if once else None
@@ -225,10 +228,23 @@ def cut_calls(calls: Iterable[Mapping[str, Any]]) -> list[NewToolCall]:
 
 
 def _cut_value(value: Any) -> Any:
-    """A value of JSON; as a text where it is long."""
-    short = _cut_texts(value)
-    text = short if isinstance(short, str) else json.dumps(short, ensure_ascii=False)
-    return short if len(text) <= MOST_OF_A_TEXT else text[:MOST_OF_A_TEXT]
+    """A value of JSON; of a long one less of each text and list, so that whatever stays has its name.
+
+    Memory does not keep what stands under the name of a secret, and a text that is cut has no names.
+    """
+    short, most = _cut_texts(value), MOST_OF_A_TEXT
+    while not isinstance(short, str) and len(json.dumps(short, ensure_ascii=False)) > MOST_OF_A_TEXT and most:
+        most //= 2
+        short = _shrunk(short, most)
+    return short
+
+
+def _shrunk(value: Any, most: int) -> Any:
+    if isinstance(value, str):
+        return value[:most]
+    if isinstance(value, dict):
+        return {name: _shrunk(item, most) for name, item in list(value.items())[:most]}
+    return [_shrunk(item, most) for item in value[:most]] if isinstance(value, list) else value
 
 
 def _cut_texts(value: Any, depth: int = 0) -> Any:

@@ -108,7 +108,7 @@ export class BotMemory {
    */
   async after(person: string, user: string, assistant: string, options: AfterOptions = {}): Promise<boolean> {
     const { chat = "", recallId = null, toolCalls, once, at } = options;
-    const words = { user: cutSide(user), assistant: cutSide(assistant) };
+    const words = { user: cutSide(user ?? ""), assistant: cutSide(assistant ?? "") };
     const about = { recall_id: recallId, tool_calls: toolCalls && cutCalls(toolCalls), at: at?.toISOString() };
     const turn = { address: this.address(person, chat), ...words, ...about };
     return this.tried("a turn is not remembered", false, async () => {
@@ -190,11 +190,26 @@ function cutCalls(calls: NewToolCall[]): NewToolCall[] {
   return taken;
 }
 
-/** A value of JSON; as a text where it is long. */
+/**
+ * A value of JSON; of a long one less of each text and list, so that whatever stays has its name. Memory does not keep
+ * what stands under the name of a secret, and a text that is cut has no names.
+ */
 function cutValue(value: unknown): unknown {
-  const short = cutTexts(value);
-  const text = typeof short === "string" ? short : (JSON.stringify(short) ?? "");
-  return text.length <= MOST_OF_A_TEXT ? short : cut(text, MOST_OF_A_TEXT);
+  let short = cutTexts(value);
+  for (let most = MOST_OF_A_TEXT; typeof short !== "string" && most > 0; ) {
+    if ((JSON.stringify(short) ?? "").length <= MOST_OF_A_TEXT) break;
+    most = Math.floor(most / 2);
+    short = shrunk(short, most);
+  }
+  return short;
+}
+
+function shrunk(value: unknown, most: number): unknown {
+  if (typeof value === "string") return cut(value, most);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, most).map((inner) => shrunk(inner, most));
+  const entries = Object.entries(value).slice(0, most);
+  return Object.fromEntries(entries.map(([name, inner]) => [name, shrunk(inner, most)]));
 }
 
 /** A value of JSON with its texts cut, whatever a tool was given or answered. */
@@ -202,8 +217,8 @@ function cutTexts(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return cut(value, MOST_OF_A_TEXT);
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Date) return value.toJSON();
   if (depth >= DEEPEST) return "…";
+  if ("toJSON" in value && typeof value.toJSON === "function") return cutTexts(value.toJSON(), depth + 1);
   if (Array.isArray(value)) return value.map((inner) => cutTexts(inner, depth + 1));
   const entries = Object.entries(value).map(([name, inner]) => [cut(name, name.length), cutTexts(inner, depth + 1)]);
   return Object.fromEntries(entries);

@@ -130,7 +130,8 @@ test("a turn is remembered however much its tools answered, and a question asked
   for (let level = 0; level < 30; level += 1) deep = { deep };
   const toolCalls = [
     { name: "read", arguments: { path: "a\0.txt" }, result: "x\0".repeat(600_000) },
-    { name: "write", arguments: { text: long }, result: deep },
+    { name: "write", arguments: { text: long, dbPassword: "plumtree" }, result: deep },
+    { name: "open", arguments: { at: new URL("https://a.example/x") }, result: Array(5_000).fill({ auth: "plumtree" }) },
     ...Array.from({ length: 200 }, () => ({ name: "list", arguments: {}, result: Array(5_000).fill("y") })),
   ];
   assert.ok(await bot.after("dana", `The kiln is hot. ${long}\0\ud83d`, long, { chat: "monday", toolCalls }));
@@ -139,7 +140,10 @@ test("a turn is remembered however much its tools answered, and a question asked
   assert.match(question?.content ?? "", /^The kiln is hot\. 字/);
   const kept = (answer?.data as { tool_calls: { name: string; arguments: unknown; result: unknown }[] }).tool_calls;
   assert.deepEqual([kept[0]?.arguments, kept[0]?.result], [{ path: "a.txt" }, "x".repeat(2_000)]);
-  assert.ok(kept.length > 25 && kept.length < 60);
+  assert.ok(kept.length > 25 && kept.length < 110);
+  assert.deepEqual(kept[2]?.arguments, { at: "https://a.example/x" });
+  assert.ok(!JSON.stringify(kept).includes("plumtree"));
+  assert.ok(await bot.after("dana", "The glaze is blue.", undefined as unknown as string, { chat: "monday" }));
   const history = [{ role: "user", content: "Hello\0\ud83d" }];
   assert.match((await bot.before("dana", "Is the kiln hot?\0\ud83d", "friday", history)).text, /kiln/);
 });

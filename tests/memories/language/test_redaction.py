@@ -49,6 +49,8 @@ def test_these_names_do_not(name: str) -> None:
         ("d41d8cd98f00b204e9800998ecf8427e", "d41d8cd98f00b204e9800998ecf8427e"),
         ("数据库密码是 hunter2，别告诉别人", "hunter2"),
         ('{"api_key": "hunter2"}', "hunter2"),
+        ('{"dbPassword": "plumtree", "host": "a", "rest of it is cut', "plumtree"),
+        ("accessToken: plumtree", "plumtree"),
     ],
 )
 def test_what_looks_secret_is_taken_out_of_texts(content: str, secret: str) -> None:
@@ -76,6 +78,27 @@ def test_secrets_are_found_however_deep_they_lie() -> None:
     result = redact_value(data)
     assert "hunter2" not in json.dumps(result)
     assert (result["env"], result["db"]["host"]) == ("prod", "a")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"dbPassword": "plumtree"},
+        {"env": [{"accessToken": "plumtree"}], "城市": "杭州"},
+        {"credentials": {"user": "mei", "value": "plumtree"}},
+        {"inner": json.dumps({"auth": ["mei", "plumtree"]})},
+    ],
+)
+def test_arguments_written_as_json_are_read_by_their_names(arguments: Any) -> None:
+    """As models write them, and as bots hand them on."""
+    call = ToolCall("query", {"arguments": json.dumps(arguments)}, json.dumps([arguments]))
+    assert "plumtree" not in json.dumps(call.cleaned()) + call.in_one_line()
+    assert call.cleaned()["result"].startswith("[{")
+
+
+def test_json_without_a_secret_stays_as_it_is() -> None:
+    for text in ('{"a":1,  "名": "值"}', "[1, 2", "[[" * 5_000, '{"n": 1e999}'):
+        assert redact_value(text) == text
 
 
 def test_a_call_is_told_on_one_line() -> None:
