@@ -20,6 +20,7 @@ from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
+from memplatform.database.partitions import TABLES
 from tests import ROOT
 
 RELEASED = ROOT / "tests" / "frozen" / "released_migrations.txt"
@@ -40,9 +41,9 @@ LOCKS = {
 }
 #: Tables that grow with every turn.
 LARGE = {
-    *("memories_entry", "memories_entryindex", "memories_slot", "memories_link", "memories_evidence"),
-    *("memories_change", "memories_recalltrace", "memories_scopeterm", "memories_dailyevent"),
-    *("sessions_app_session", "sessions_app_sessionevent", "channels_app_incomingmessage"),
+    *TABLES,
+    *("memories_slot", "memories_link", "memories_evidence", "memories_scopeterm", "memories_dailyevent"),
+    *("sessions_app_session", "channels_app_incomingmessage"),
 }
 _TABLE = re.compile(r"\b(?:TABLE|ON)\s+(?:ONLY\s+)?(?:IF\s+EXISTS\s+)?\"?(\w+)\"?", re.IGNORECASE)
 _INDEX = re.compile(r"\bDROP\s+INDEX\b", re.IGNORECASE)

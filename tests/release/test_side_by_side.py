@@ -9,6 +9,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
 from memories.migrations._sql import BuildIndex
+from memplatform.database.partitions import TABLES
 from tests.release.side_by_side import APPS, LARGE, Finding, findings_in, unreleased
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,6 +39,10 @@ def test_every_migration_since_the_release_goes_side_by_side_with_it() -> None:
 def test_what_is_looked_at_is_there() -> None:
     assert set(connection.introspection.table_names()) >= LARGE
     assert {app for app, _name in MigrationLoader(connection).disk_migrations} >= set(APPS)
+
+
+def test_every_table_that_is_divided_for_its_size_counts_as_large() -> None:
+    assert set(TABLES) <= LARGE
 
 
 BAD = {
