@@ -81,17 +81,19 @@ class BuildIndex(AddIndexConcurrently):
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quote(name)}")
             super().database_forwards(app_label, schema_editor, from_state, to_state)
             return
-        schema_editor.execute(f"DROP INDEX IF EXISTS {quote(name)}")
         root = model._meta.db_table
         names = {table: f"{name}_{n}" for n, (table, _, _) in enumerate(parts)} | {root: name}
+        for table, _parent, is_leaf in reversed(parts):  # what is attached goes only with what it is attached to
+            if not is_leaf:
+                schema_editor.execute(f"DROP INDEX IF EXISTS {quote(names[table])}")
         for table, _parent, is_leaf in parts:
             index = self.index.clone()
             index.name = names[table]
             statement = index.create_sql(model, schema_editor, concurrently=is_leaf)
             on: Any = quote(table) if is_leaf else f"ONLY {quote(table)}"
             statement.parts["table"] = on
-            if table != root:
-                schema_editor.execute(f"DROP INDEX {'CONCURRENTLY' if is_leaf else ''} IF EXISTS {quote(index.name)}")
+            if is_leaf:
+                schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {quote(index.name)}")
             schema_editor.execute(statement)
         for table, parent, _ in parts:
             if parent:

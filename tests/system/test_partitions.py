@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from io import StringIO
 from typing import Any
 
@@ -306,6 +307,20 @@ def test_a_recall_reads_one_partition_and_history_goes_on(apart: list[Workspace]
     assert state_of_everything() == before
 
 
+class Killed(Exception):
+    """What ends a start in the middle."""
+
+
+def assert_is_built_on_each_partition(index: str) -> None:
+    built = sql(
+        "SELECT c.relname, i.indisvalid FROM pg_partition_tree(%s) t"
+        " JOIN pg_class c ON c.oid = t.relid JOIN pg_index i ON i.indexrelid = t.relid",
+        index,
+    )
+    assert len(built) == len(sql("SELECT relid FROM pg_partition_tree('memories_entry')")) > 2
+    assert all(is_valid for _name, is_valid in built)
+
+
 def test_an_index_a_later_version_adds_is_built_on_each_partition_and_again_after_a_kill(database: str) -> None:
     command("create", "--of", "2", "--table", "memories_entry")
     index = next(index for index in Entry._meta.indexes if index.name == "entry_named")
@@ -315,9 +330,36 @@ def test_an_index_a_later_version_adds_is_built_on_each_partition_and_again_afte
     for _start in range(2):
         with connection.schema_editor(atomic=False) as editor:
             build.database_forwards("memories", editor, state, state)
-        built = sql(
-            "SELECT c.relname, i.indisvalid FROM pg_partition_tree('entry_named') t"
-            " JOIN pg_class c ON c.oid = t.relid JOIN pg_index i ON i.indexrelid = t.relid"
-        )
-        assert len(built) == len(sql("SELECT relid FROM pg_partition_tree('memories_entry')")) > 2
-        assert all(is_valid for _name, is_valid in built)
+        assert_is_built_on_each_partition("entry_named")
+
+
+def test_an_index_is_built_wherever_a_start_was_killed_that_attached_its_parts(
+    apart: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some are attached to the index of the rest, which is or is not attached to that of the whole table."""
+    index = next(index for index in Entry._meta.indexes if index.name == "entry_named")
+    build, state = BuildIndex("entry", index), MigrationLoader(connection).project_state()
+
+    def start(statements: int | None = None) -> int:
+        """Build it, killed after so many statements; how many there were."""
+        with connection.schema_editor(atomic=False) as editor:
+            execute, ran = editor.execute, 0
+
+            def counted(statement: Any, params: Any = ()) -> None:
+                nonlocal ran
+                if ran == statements:
+                    raise Killed
+                ran += 1
+                execute(statement, params)
+
+            monkeypatch.setattr(editor, "execute", counted)
+            build.database_forwards("memories", editor, state, state)
+        return ran
+
+    attached = len(sql("SELECT relid FROM pg_partition_tree('memories_entry')")) - 1
+    whole = start()
+    for statements in range(whole - attached, whole):
+        with suppress(Killed):
+            start(statements)
+        start()
+        assert_is_built_on_each_partition("entry_named")
