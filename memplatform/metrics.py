@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterable
+from math import inf
 
+from django.conf import settings
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -52,6 +54,7 @@ class _DatabaseGauges(Collector):
     def collect(self) -> Iterable[GaugeMetricFamily]:
         try:
             measures = health.measure(timezone.now())
+            channels = [health.CHANNELS] if health.has_connections() else []
         except Error:
             return
         for name, (help_text, field) in _GAUGES.items():
@@ -59,6 +62,7 @@ class _DatabaseGauges(Collector):
         beats = GaugeMetricFamily(
             "memplatform_heartbeat_age_seconds", "Seconds since the last heartbeat of a process.", labels=["process"]
         )
-        for name, age in measures.silence.items():
+        needed = [*health.NEEDED, *channels, *([health.MCP] if settings.MCP else [])]
+        for name, age in (dict.fromkeys(needed, inf) | measures.silence).items():  # one never heard of is silent, too
             beats.add_metric([name], age)
         yield beats

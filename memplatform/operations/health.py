@@ -12,7 +12,6 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
-from channels_app.models import Connection
 from memories import llm
 from memories.choices import Permission
 from memories.llm import run
@@ -144,8 +143,10 @@ def examine(now: datetime) -> Condition:
 
 
 def has_connections() -> bool:
-    """Whether a channel is connected to a chat platform."""
-    return Connection.objects.filter(is_enabled=True).exists()
+    """Whether a channel of any workspace is connected to a chat platform."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT memplatform_has_connections()")
+        return bool(cursor.fetchone()[0])
 
 
 def measure(now: datetime) -> Measures:

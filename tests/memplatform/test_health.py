@@ -12,13 +12,15 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
+from channels_app.models import Channel, Connection
 from memories import entries
 from memories.choices import Permission
 from memories.index import worker
 from memories.models import Entry, EntryVector, IndexQueueItem, Scope, Workspace
+from memories.tenancy.row_level_security import WEB_ROLE
 from memplatform.operations import health, incidents
 from memplatform.operations.models import Heartbeat, IncidentKind
-from tests.conftest import NOW, make_draft, make_key
+from tests.conftest import NOW, acting_as, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
 AFAR = {"REMOTE_ADDR": "203.0.113.9"}
@@ -67,6 +69,20 @@ def test_mcp_that_is_switched_on_and_silent_is_behind_and_nothing_else_stops(run
     assert ready(**AFAR)[1]["behind"] == ["mcp"]
     Heartbeat.objects.filter(name="mcp").update(beat_at=timezone.now())
     assert ready(**AFAR) == (200, {"status": "ok"})
+
+
+def test_where_a_platform_is_connected_silent_channels_are_behind_though_the_web_sees_no_connection(
+    running: None, workspace: Workspace
+) -> None:
+    with acting_as(WEB_ROLE):
+        assert ready(**AFAR) == (200, {"status": "ok"})
+    channel = Channel.objects.create(workspace=workspace, platform="wecom", account="小助手")
+    row = Connection.objects.create(workspace=workspace, channel=channel)
+    with acting_as(WEB_ROLE):
+        assert ready(**AFAR) == (200, {"status": "behind", "behind": ["channels"]})
+    Connection.objects.filter(pk=row.pk).update(is_enabled=False)
+    with acting_as(WEB_ROLE):
+        assert ready(**AFAR) == (200, {"status": "ok"})
 
 
 def test_without_a_database_only_that_is_said(running: None) -> None:

@@ -1,14 +1,21 @@
 """/metrics: what is counted, over all web processes, for those who may know."""
 
+import math
 import re
 import time
 import urllib.request
+from typing import Any
 
 import pytest
 from django.test import Client, override_settings
+from django.utils import timezone
 from django_q.models import OrmQ
 
-from tests.conftest import TELEGRAM, Api
+from channels_app.models import Channel, Connection
+from memories.models import Workspace
+from memories.tenancy.row_level_security import WEB_ROLE
+from memplatform.operations.models import Heartbeat
+from tests.conftest import TELEGRAM, Api, acting_as
 from tests.system.web.conftest import KEY
 
 
@@ -66,6 +73,25 @@ def test_how_things_stand_is_asked_of_the_database(api: Api) -> None:
     assert samples["memplatform_embedding_backlog"] == 1
     assert samples["memplatform_queue_length"] == 1
     assert samples["memplatform_queue_age_seconds"] > 1_000
+
+
+@pytest.mark.django_db
+def test_a_part_that_should_be_there_and_is_not_is_silent_for_ever(workspace: Workspace, settings: Any) -> None:
+    """An alert compares figures: of a part that beats nowhere there was none, and it could not fire."""
+    settings.MCP = False
+    at = timezone.now()
+    Heartbeat.objects.create(name="embedder", pid=1, started_at=at, beat_at=at)
+    silence = 'memplatform_heartbeat_age_seconds{process="%s"}'
+    samples = scrape()
+    assert samples[silence % "worker"] == math.inf
+    assert samples[silence % "embedder"] < 30
+    assert {silence % "channels", silence % "mcp"}.isdisjoint(samples)
+    settings.MCP = True
+    channel = Channel.objects.create(workspace=workspace, platform="wecom", account="小助手")
+    Connection.objects.create(workspace=workspace, channel=channel)
+    with acting_as(WEB_ROLE):
+        samples = scrape()
+    assert samples[silence % "channels"] == samples[silence % "mcp"] == math.inf
 
 
 @pytest.mark.django_db
