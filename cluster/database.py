@@ -317,8 +317,6 @@ def _make_database() -> None:
     with psycopg.connect(address("postgres", "postgres"), autocommit=True) as connection:
         for user in _USERS:
             connection.execute(sql.SQL("CREATE USER {} PASSWORD {}").format(sql.Identifier(user), password()))
-        # PgBouncer lets no such option through: docs/howto/many-machines.md
-        connection.execute("ALTER ROLE memplatform_web SET statement_timeout = '15s'")
         connection.execute("CREATE DATABASE memplatform OWNER memplatform ENCODING 'UTF8' TEMPLATE template0")
     with psycopg.connect(address("postgres"), autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")

@@ -245,18 +245,19 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
     #: One statement of a request; PostgreSQL gives up a longer one, and the answer is 503. Above conf.SESSION_WAIT.
     STATEMENT_SECONDS = env.float("MEMPLATFORM_STATEMENT_SECONDS", default=15)
+    _limits = {"statement_timeout": str(int(STATEMENT_SECONDS * 1000))}
     if DATABASE_IS_POOLED:  # it takes no options of a session
         DATABASE_TRANSACTION_SETTINGS = {
             **({"role": WEB_ROLE} if WEB_ROLE and not DATABASE_LOGINS["web"] else {}),
             "memplatform.workspaces": "",
             "memplatform.actor": "",
-            "statement_timeout": str(int(STATEMENT_SECONDS * 1000)),
+            **_limits,
         }
+    else:  # a statement of its own: a pooler that lends a connection for a session takes no options either
+        EndableConnection.session_settings = _limits
     _session = [DATABASES["default"]["OPTIONS"].get("options", "")]
     if WEB_ROLE and not DATABASE_LOGINS["web"]:
         _session.append(f"-c role={WEB_ROLE}")
-    if WEB_ROLE or DATABASE_LOGINS["web"]:  # without a role PostgreSQL may stand behind a pooler that takes no options
-        _session.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
     if _options := " ".join(filter(None, _session)):
         DATABASES["direct" if DATABASE_IS_POOLED else "default"]["OPTIONS"]["options"] = _options
 #: Servers that follow the database, for recalls (memories.offline.replicas): reached as the web reaches the database.

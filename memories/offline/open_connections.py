@@ -8,9 +8,11 @@ import os
 import socket
 import threading
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import psycopg
 from psycopg.pq.abc import PGconn
@@ -73,8 +75,21 @@ class EndableConnection(psycopg.Connection[Any]):
     """A connection of the pool that `end_all` finds as long as it is used."""
 
     server: ClassVar[Connections] = PRIMARY
+    session_settings: ClassVar[Mapping[str, str]] = MappingProxyType({})  # those of a web are the settings' to say
     is_spared = False  # lent to such a call
 
     def __init__(self, pgconn: PGconn, *args: Any, **kwargs: Any) -> None:
         super().__init__(pgconn, *args, **kwargs)
         self.server.add(self)
+
+    @classmethod
+    def connect(cls, *args: Any, **kwargs: Any) -> Self:
+        """Begin with what is set for a session: as options of its start a pooler would not take them."""
+        connection = super().connect(*args, **kwargs)
+        try:
+            for name, value in cls.session_settings.items():
+                connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection

@@ -61,6 +61,8 @@ def parts(spec: Wanted) -> Generator[bytes, None, None]:
     """The lines of an export, a page at a time, as the caller may see them; the records are of one moment."""
     counts: Counter[str] = Counter()
     with one_moment():
+        with connection.cursor() as cursor:  # one statement of a large workspace may take most of what an export may
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{int(MOST_SECONDS)}s"])
         head = head_of(spec.workspace, spec.scope, history=spec.history)
         yield as_lines([head | {"at": spec.now.isoformat()}])
         for section in sections(spec.workspace, spec.scope, history=spec.history):

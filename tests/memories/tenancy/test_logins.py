@@ -1,5 +1,8 @@
 """SQL that gets into a query may do what the login of its process may do: no way leads to the owner's rights."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +14,11 @@ from memories import entries
 from memories.models import Change, Entry, Workspace
 from memories.models.change import forget_history
 from memplatform.database import rights, roles
-from memplatform.database.roles import PROCESSES, AccessMode, address_of, password_of, role_of_owner
+from memplatform.database.roles import PROCESSES, Access, AccessMode, address_of, password_of, role_of_owner
+from tests import ROOT
 from tests.conftest import acting_as, make_draft, make_key, make_scope
 from tests.memories.webhooks.conftest import make_webhook
+from tests.support.processes import database_url
 
 pytestmark = pytest.mark.django_db
 Login = psycopg.Connection[Any]
@@ -105,6 +110,55 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
 def test_every_process_is_given_the_address_of_the_same_database() -> None:
     for access in roles.provide_access("postgresql://owner:secret@db.example:5432/memory").values():
         assert access.address.endswith("@db.example:5432/memory"), access.role
+
+
+_ASK = """
+import django
+django.setup()
+from django.db import connection
+from memories.offline import replicas
+(replica,) = replicas._replicas()
+for asked in (connection, replica.wrapper()):
+    with asked.cursor() as cursor:
+        cursor.execute("SELECT current_user, current_setting('statement_timeout')")
+        print(*cursor.fetchone())
+    asked.close()
+"""
+
+
+def patience_of(process: str, access: Access, **more: str) -> set[str]:
+    """As whom a process of this name works on the database and on its replicas, and for how long a statement."""
+    result = subprocess.run(
+        [sys.executable, "-c", _ASK],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "memplatform.settings",
+            "MEMPLATFORM_PROCESS": process,
+            "DATABASE_REPLICA_URL": database_url(),
+            **access.environment(),
+            **more,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("mode", AccessMode)
+def test_a_statement_of_the_web_has_its_seconds_however_the_web_comes_in(mode: AccessMode) -> None:
+    login = roles.provide_access(database_url())["web"]
+    owner = connection.settings_dict["USER"]
+    access, role = {
+        AccessMode.LOGIN: (login, "memplatform_web"),
+        AccessMode.ASSUMED: (Access("memplatform_web", AccessMode.ASSUMED, database_url()), "memplatform_web"),
+        AccessMode.OWNER: (Access("", AccessMode.OWNER, database_url()), owner),
+    }[mode]
+    assert login.mode is AccessMode.LOGIN
+    assert patience_of("web", access) == {f"{role} 15s"}
+    assert patience_of("web", access, MEMPLATFORM_STATEMENT_SECONDS="0.5") == {f"{role} 500ms"}
 
 
 @pytest.mark.thorough

@@ -105,6 +105,30 @@ def test_a_bound_key_is_told_nothing_of_other_scopes_not_even_their_names(filled
     assert {"workspace", "policy", "channel"}.isdisjoint(line["record"] for line in result)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_of_an_export_may_take_longer_than_one_of_another_call(
+    filled_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = Section.pages
+
+    @contextmanager
+    def moment() -> Iterator[None]:
+        with one_moment(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = '200ms'")
+            yield
+
+    def slow(section: Section, *asked: Any) -> Iterator[list[Any]]:
+        if section.kind == "entry":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(0.4)")
+        yield from pages(section, *asked)
+
+    monkeypatch.setattr(stream, "one_moment", moment)
+    monkeypatch.setattr(Section, "pages", slow)
+    result = lines_of(Api(make_key(filled_workspace)).get("export"))
+    assert (result[-1]["record"], result[-1].get("counts", {}).get("entry")) == ("end", 2)
+
+
 @pytest.mark.usefixtures("as_the_web")
 @pytest.mark.django_db(transaction=True)
 def test_the_database_shows_the_stream_no_other_workspace_even_if_nothing_were_asked_for(
