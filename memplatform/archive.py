@@ -145,8 +145,7 @@ def move(workspace: Workspace, before: Mapping[str, datetime], *, now: datetime,
     store.check(workspace)
     with _alone(workspace):
         began = time.monotonic()
-        if ArchivedRows.objects.filter(workspace=workspace, is_stale=True).exists():
-            _write_anew(store, workspace, lambda _table, _row, _text: False)
+        _forget_purged(store, workspace)
         for table, moment in before.items():
             while not (seconds and time.monotonic() - began > seconds) and (rows := _old(workspace, table, moment)):
                 month = f"{rows[0][2]:%Y-%m}"
@@ -243,7 +242,9 @@ def read(workspace: Workspace, table: str) -> Iterator[str]:
 
 
 def restore(workspace: Workspace, table: str, *, now: datetime) -> int:
-    """Bring the rows of a table back, the newest object first; how many. Raises ArchiveError."""
+    """Bring the rows of a table back, the newest object first; how many. Nothing comes back of what was removed for
+    good since. Raises ArchiveError.
+    """
     if table == TRACES and any(record.until < now - conf.TRACE_TTL for record in objects(workspace, table)):
         raise ArchiveError(_("Traces older than MEMORY_TRACE_TTL would be removed within the hour: raise it first."))
     store, count, line = Store(), 0, "line"
@@ -255,14 +256,29 @@ def restore(workspace: Workspace, table: str, *, now: datetime) -> int:
         f" CROSS JOIN LATERAL jsonb_populate_record(NULL::{table}, {line}) r ON CONFLICT DO NOTHING"
     )
     with _alone(workspace):
-        for record in reversed(objects(workspace, table)):
+        _forget_purged(store, workspace)
+        records = objects(workspace, table)
+        while records:
+            record = records.pop()
             lines = _lines(store, record)
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(statement, [lines])
-                record.delete()
+                is_current = bool(ArchivedRows.objects.filter(pk=record.pk, is_stale=False).delete()[0])
+                transaction.set_rollback(not is_current)
+            if not is_current:  # something was removed for good meanwhile
+                _forget_purged(store, workspace)
+                records = objects(workspace, table)
+                continue
             store.remove(record.key, record.key + MANIFEST)
             count += len(lines)
     return count
+
+
+def _forget_purged(store: Store, workspace: Workspace) -> None:
+    """Write anew what holds what was removed for good since. Raises ArchiveError."""
+    if ArchivedRows.objects.filter(workspace=workspace, is_stale=True).exists():
+        store.check(workspace)
+        _write_anew(store, workspace, lambda _table, _row, _text: False)
 
 
 def forget(workspace: Workspace, is_gone: Callable[[str, Row, str], bool]) -> int:

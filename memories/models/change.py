@@ -219,6 +219,7 @@ def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:
     No process may remove history in any other way.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT memplatform_forget_history(%s, %s, %s)", [workspace_id, table, rows])
-        # what the archive has of them goes with its next run
+        # What the archive has of them goes with its next run; marked first, a restore under way has ended before the
+        # history is removed, or waits and finds the mark
         cursor.execute("UPDATE memories_archivedrows SET is_stale = true WHERE workspace_id = %s", [workspace_id])
+        cursor.execute("SELECT memplatform_forget_history(%s, %s, %s)", [workspace_id, table, rows])

@@ -159,6 +159,42 @@ def test_what_is_purged_goes_from_the_archive_with_the_next_run(house: Workspace
     assert any("Hangzhou" in line or "move to" in line for line in archive.read(house, TRACES))
 
 
+def test_what_is_purged_does_not_come_back_from_the_archive(house: Workspace, bucket: archive.Store) -> None:
+    entry = Entry.objects.filter(content__contains="Bella").get()
+    Entry.objects.filter(pk=entry.pk).update(content="小狗叫贝拉, no longer Bella")
+    move(house)
+    Entry.objects.filter(pk=entry.pk).update(expired_at=NOW)
+    assert entries.purge(entry.scope, {entry.pk: None}, now=LATER).applied
+    for table in (HISTORY, TRACES):
+        assert archive.restore(house, table, now=LATER) > 0
+    had = [line for lines in rows(house).values() for (line,) in lines]
+    assert had and not any(word in line for line in had for word in ("Bella", "贝拉"))
+    assert not RecallTrace.objects.filter(served__contains=[entry.pk]).exists()
+    assert not Change.objects.filter(table_name="memories_entry", row_id=entry.pk).exists()
+    assert contents(bucket) == {}
+
+
+def test_what_is_purged_while_the_archive_comes_back_stays_away(
+    house: Workspace, bucket: archive.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry.objects.filter(content__contains="Bella").get()
+    Entry.objects.filter(content__contains="Hangzhou").update(content="I moved to 杭州")
+    move(house)
+    Entry.objects.filter(pk=entry.pk).update(expired_at=NOW)
+    read = archive._lines
+
+    def lines(*given: Any) -> list[str]:
+        found = read(*given)
+        if Entry.objects.filter(pk=entry.pk).exists():
+            assert entries.purge(entry.scope, {entry.pk: None}, now=LATER).applied
+        return found
+
+    monkeypatch.setattr(archive, "_lines", lines)
+    archive.restore(house, HISTORY, now=LATER)
+    assert Change.objects.filter(table_name="memories_entry", old__content__icontains="Hangzhou").exists()
+    assert not Change.objects.filter(table_name="memories_entry", row_id=entry.pk).exists()
+
+
 def test_rows_that_were_removed_plainly_keep_their_history(house: Workspace, bucket: archive.Store) -> None:
     entry = Entry.objects.filter(content__contains="Bella").get()
     slot = entry.slots.create(workspace=house, name="mood", value="merry")
