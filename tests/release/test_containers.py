@@ -208,6 +208,17 @@ def test_all_pods_that_open_files_share_one_folder() -> None:
         assert "| `files.enabled` | `true` |" in guide
 
 
+def test_every_pod_is_told_of_the_replicas() -> None:
+    """Who writes leaves a note for the webs that read there, and leaves none where it knows of no replica."""
+    template = (DEPLOY / "helm" / "memplatform" / "templates" / "_pod.tpl").read_text()
+    conditions = re.findall(r"\{\{- (if .+?) \}\}\n +- name: DATABASE_REPLICA_URL\n", template)
+    assert conditions == ["if $values.databaseReplicas"]
+    compose = yaml.safe_load((DEPLOY / "compose" / "many.yaml").read_text())["services"]
+    parts = [service for service in compose.values() if "SECRET_KEY" in service.get("environment", {})]
+    assert len(parts) > 3
+    assert all("DATABASE_REPLICA_URL" in service["environment"] for service in parts)
+
+
 def test_a_pod_may_be_called_by_its_address_and_by_every_name_of_its_service() -> None:
     """Prometheus calls pods by their addresses, bots in other namespaces the service by a longer name."""
     (web,) = (pod["containers"][0] for pod in pods() if pod["containers"][0]["name"] == "web")

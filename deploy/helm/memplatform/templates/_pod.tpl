@@ -55,7 +55,7 @@ spec:
           valueFrom:
             secretKeyRef: {name: {{ $values.existingSecret }}, key: {{ $key }}}
         {{- end }}
-        {{- if and (eq $part "web") $values.databaseReplicas }}
+        {{- if $values.databaseReplicas }}
         - name: DATABASE_REPLICA_URL
           value: {{ $values.databaseReplicas | quote }}
         {{- end }}
