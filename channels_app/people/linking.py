@@ -29,6 +29,7 @@ from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo, Platform
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Suppression, Workspace
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
+from memories.offline import replicas
 from memories.tenancy.resolver import DIRECT, LOCAL_PLATFORMS, escape, joined, owner_of_key
 
 #: Identities one person may have.
@@ -218,7 +219,10 @@ def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str 
         if not is_mine:
             return 0
         fresh = Identity.objects.select_related("person").filter(pk=identity.pk).exclude(unused_key="").first()
-        return _unite(fresh, now, actor, reason) if fresh else 0
+        count = _unite(fresh, now, actor, reason) if fresh else 0
+    if fresh:
+        replicas.note_write_after_commit(identity.workspace_id)
+    return count
 
 
 def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:

@@ -46,6 +46,7 @@ from channels_app.platforms.wire import (
 )
 from memories.conf import conf
 from memories.exceptions import PlatformError, SessionBusy
+from memories.offline import replicas
 from memories.secrets import SecretUnreadable
 
 log = structlog.get_logger(__name__)
@@ -229,6 +230,7 @@ class _Work:
                 result = answering.answer(message, self._clock)
                 if result is not None:
                     notices.announce_turn(message, result, now=self._clock())
+        replicas.note_write_after_commit(self._chat.workspace_id)
 
     def _with_name(self, incoming: Incoming, account: Account) -> Incoming:
         """A message with the name of who wrote it, where the platform says that elsewhere."""

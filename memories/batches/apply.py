@@ -28,6 +28,7 @@ from memories.exceptions import (
 from memories.models import Batch, BatchChange, Entry, Policy, Scope
 from memories.models.change import acting
 from memories.models.tenancy import lock_scopes
+from memories.offline import replicas
 
 log = structlog.get_logger(__name__)
 #: Rows a transaction: short enough that no writer of the scope notices.
@@ -48,6 +49,8 @@ def apply_batch(batch: Batch, *, now: datetime, report: Callable[[int], None] | 
         processed += rows
         if report:
             report(processed)
+    if processed:
+        replicas.note_write_after_commit(batch.workspace_id)
     batch.refresh_from_db()
     return batch
 

@@ -14,6 +14,7 @@ from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.text import smart_truncate
 from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
+from memories.offline import replicas
 from memplatform import archive
 from memplatform.erasure import certificate, collect, outside, person, remove, search
 from memplatform.erasure.person import Identity
@@ -130,6 +131,7 @@ def work_off(pk: int, *, now: datetime) -> bool:
         # What is left is looked for, and the certificate says what was found
         _enter(erasure, "verify")
         still_tied, left_over = verify(erasure)
+        replicas.note_write(erasure.workspace_id)  # no recall reads a replica that has it still
         document = certificate.issue(erasure, left_over, still_tied, now=now)
         certificate.put_on_file(erasure, document)  # before the names are forgotten here
         erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""

@@ -25,7 +25,7 @@ from memories.choices import PathMode
 from memories.conf import conf
 from memories.exceptions import PlatformError, SessionBusy
 from memories.models import IdempotencyKey, Workspace
-from memories.offline import journal
+from memories.offline import journal, replicas
 from memories.offline.database import Transaction
 from memories.offline.journal import Line, Position, Record, Stream
 from memories.tenancy.access import Caller
@@ -156,6 +156,7 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
             with journal.locked(stream):
                 journal.remove_up_to(stream, position)
     if counts:
+        replicas.note_write_after_commit(stream.workspace_id)
         log.info("journal.replayed", workspace=stream.workspace_id, platform=stream.platform, **counts)
     return counts
 

@@ -20,6 +20,7 @@ from memories.consolidation.extraction.findings import Contradiction, Extraction
 from memories.entries.daily_events import EventDraft
 from memories.entries.trust import settled
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Policy, Scope
+from memories.offline import replicas
 
 NAME, ACTOR = "extract", "job:extract"
 _COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
@@ -71,6 +72,8 @@ def _store(
     outdated_by = {pair.fact.pk: new[facts[n]] for n, pair in doubtful if pair.outdates_line and facts.get(n) in new}
     profile = Entry.objects.in_scope(scope).live().select_related("scope").filter(pk__in=outdated_by)
     lines = {line.pk for line in profile if entries.contradict(line, outdated_by[line.pk], now=now, actor=ACTOR)}
+    if lines:
+        replicas.note_write_after_commit(scope.workspace_id)
     remaining_doubts = [(n, pair) for n, pair in doubtful if pair.fact.pk not in lines]
     proposed = _propose(scope, remaining_doubts, facts, run, model, now)
     if certain or lines:
