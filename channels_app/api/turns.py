@@ -1,5 +1,6 @@
 """What was said: finished turns, messages of a session, and calls of the journal applied as when they came (C11)."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -21,6 +22,7 @@ from memories.api.recall_traces import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import ERASED, QUARANTINED, TAKEN_OUT
+from memories.entries.suppression import IsErased
 from memories.exceptions import NotServed
 from memories.language.confidential import ToolCall
 from memories.language.text import is_blank
@@ -30,6 +32,7 @@ from sessions_app.api import answers
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import TOKENS, NewEvents, SessionPlace
 from sessions_app.api.sessions import SessionEventsView, append_events, read_events
+from sessions_app.models import EventKind, Session
 from sessions_app.visibility import session_for
 
 
@@ -222,6 +225,14 @@ def messages_of_turn(record: Record, at: datetime) -> Messages:
     return [(side, turn.at) for side in (turn.user, turn.assistant) if not is_blank(side)]
 
 
+def rest_of_turn(record: Record, is_erased: IsErased, _workspace_id: int) -> Record | None:
+    """A turn is all of whom it is from."""
+    body = NewTurn(data=record.body["request"])
+    body.is_valid(raise_exception=True)
+    address = body.validated_data["address"]
+    return None if is_erased(address.platform, address.speaker) else record
+
+
 def apply_events(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
     """Append messages to their session."""
     request_body = record.body["request"]
@@ -233,6 +244,24 @@ def messages_of_events(record: Record, at: datetime) -> Messages:
     return [(event.content, event.at) for event in read_events(_events(record), at)]
 
 
+def rest_of_events(record: Record, is_erased: IsErased, workspace_id: int) -> Record | None:
+    """Of a session that is gone nothing. In a group what others said, and what they were answered; not the history, of
+    which nobody knows who said it.
+    """
+    request = record.body["request"]
+    session = Session.objects.filter(workspace_id=workspace_id, uid=request["session"]).first()
+    if session is None or not session.is_group:
+        return record if session else None
+    body, events, is_passed_over = request["body"], [], False
+    for event in body.get("events", ()):
+        if event["kind"] in (EventKind.USER, EventKind.AMBIENT):
+            is_passed_over = is_erased(session.platform, event.get("sender", ""))
+        if not is_passed_over:
+            events.append(event)
+    rest = request | {"body": body | {"events": events, "history": None}}
+    return replace(record, body=record.body | {"request": rest}) if events else None
+
+
 def _events(record: Record) -> dict[str, Any]:
     body = NewEvents(data=record.body["request"]["body"])
     body.is_valid(raise_exception=True)
@@ -240,4 +269,7 @@ def _events(record: Record) -> dict[str, Any]:
     return data
 
 
-EFFECTS = {TURN: Effect(apply_turn, messages_of_turn), EVENTS: Effect(apply_events, messages_of_events)}
+EFFECTS = {
+    TURN: Effect(apply_turn, messages_of_turn, rest_of_turn),
+    EVENTS: Effect(apply_events, messages_of_events, rest_of_events),
+}

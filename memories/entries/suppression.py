@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from secrets import token_bytes
@@ -19,7 +19,7 @@ from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
 from memories.kinds import EntryType
 from memories.language import text
-from memories.models import Change, Entry, FileProblem, FileState, Scope, Suppression, Tombstone
+from memories.models import Change, Entry, Erasure, FileProblem, FileState, Scope, Suppression, Tombstone
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
 
@@ -265,6 +265,22 @@ def digest(workspace_id: int, *parts: str) -> str:
     """The keyed hash of something in a workspace, 64 hex digits."""
     key = hashlib.sha256(b"memplatform.tombstones.1:" + seed()).digest()
     return hmac.new(key, "\0".join([str(workspace_id), *parts]).encode(errors="surrogatepass"), "sha256").hexdigest()
+
+
+def of_person(workspace_id: int, platform: str, peer: str) -> str:
+    """The hash by which a certificate names somebody."""
+    return digest(workspace_id, "person", platform, peer)
+
+
+#: Whether somebody, by platform and id, is erased.
+IsErased = Callable[[str, str], bool]
+
+
+def erased_since(workspace_id: int, since: datetime) -> IsErased | None:
+    """Tells who was ordered to be erased since a moment; None: nobody."""
+    erasures = Erasure.objects.filter(workspace_id=workspace_id, created_at__gte=since)
+    people = {person for hashes in erasures.values_list("person", flat=True) for person in hashes}
+    return (lambda platform, peer: of_person(workspace_id, platform, peer) in people) if people else None
 
 
 def of_content(workspace_id: int, scope_keys: Iterable[str], content: str) -> list[str]:

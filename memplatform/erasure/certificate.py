@@ -28,6 +28,7 @@ from memories.entries import suppression
 from memories.models import Erasure, ErasureState
 from memplatform.erasure import search
 from memplatform.erasure.collect import NOT_REACHED
+from memplatform.operations import hosts
 
 FORMAT = 1
 #: A certificate has a few KB.
@@ -58,7 +59,7 @@ def issue(
             "tables_searched": len(search.searched()),
             "same_words_found_in": {table: list(rows)[:20] for table, rows in sorted(left_over.items())},
         },
-        "not_reached": list(NOT_REACHED),
+        "not_reached": [*NOT_REACHED, *(["journals"] if hosts.journals_elsewhere() else [])],
     }
     return signed(body)
 
@@ -201,6 +202,10 @@ _NAMES = {
     "put_back": _("memories of others, put back"),
     "backups": _("backups made before: restored, they are erased again from the files of erasures"),
     "exports": _("exports and copies somebody took elsewhere, and what webhooks sent"),
+    "journals": _(
+        "calls in the journals of other hosts, accepted while the database was away or switched off: brought in, those "
+        "of the person are given up"
+    ),
     "logs": _(
         "logs written before, of the web, worker, embedder and MCP processes, of PostgreSQL, of a proxy in front and "
         "where they were sent: lines hold the id, and addresses that were asked for"

@@ -124,7 +124,8 @@ def erase_calls(erasure: Erasure, matcher: Matcher, *, is_dry: bool = False) -> 
 
 
 def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bool:
-    address = (line.record.body.get("address") if line.record else None) or {}
+    request = line.record.body.get("request", {}) if line.record else {}
+    address = request.get("address")
     if isinstance(address, dict) and any(
         address.get("peer") == identity.peer and address.get("platform") == identity.platform for identity in identities
     ):

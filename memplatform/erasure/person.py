@@ -80,9 +80,7 @@ def from_json(rows: Iterable[dict[str, str]]) -> list[Identity]:
 
 def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
     """By which a name can be compared with a certificate."""
-    return sorted(
-        suppression.digest(workspace_id, "person", identity.platform, identity.peer) for identity in identities
-    )
+    return sorted(suppression.of_person(workspace_id, identity.platform, identity.peer) for identity in identities)
 
 
 def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:

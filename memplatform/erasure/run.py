@@ -113,19 +113,20 @@ def work_off(pk: int, *, now: datetime) -> bool:
         erasure = Erasure.objects.select_related("workspace").get(pk=pk)
         if erasure.state not in _UNFINISHED:
             return False
-        # Rounds of finding and removing until nothing is found any more; what the last process found comes first
+        # Rounds of finding and removing until nothing is found any more; what the last process found comes first, and
+        # the first round is made in any case: somebody may be in the journal, in files or in quotes alone
         was_removing = erasure.step in ("remove", "count", "archive")
         _enter(erasure, "find")
-        matchers = []
+        matchers: list[search.Matcher] = []
         for _round in range(ROUNDS):
             new = collect.collect(erasure)
-            if not new and not erasure.targets.exclude(table_name=collect.PUT_BACK).exists():
+            if matchers and not new and not erasure.targets.exclude(table_name=collect.PUT_BACK).exists():
                 break
             erasure.total += new
             erasure.save(update_fields=["total"])
             matchers.append(_remove(erasure, now))
         _enter(erasure, "archive")
-        _forget_archived(erasure, matchers or [search.matcher_of(erasure)])
+        _forget_archived(erasure, matchers)
         if was_removing:  # which scopes lost something by the last process nobody knows any more
             _count(erasure, Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("pk", flat=True))
         # What is left is looked for, and the certificate says what was found

@@ -112,6 +112,11 @@ def others(*, now: datetime) -> QuerySet[Host]:
     return running(now=now).exclude(name=settings.HOST_NAME)
 
 
+def journals_elsewhere() -> bool:
+    """Whether other hosts, running or not, may hold calls that were accepted without the database."""
+    return Host.objects.exclude(name=settings.HOST_NAME).filter(parts__contains=["web"]).exists()
+
+
 def running(*, now: datetime) -> QuerySet[Host]:
     """The hosts that run."""
     return Host.objects.filter(seen_at__gt=now - SILENCE, stopped_at=None)

@@ -23,6 +23,8 @@ from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from memories.api.idempotency import Repeat, claim_for, keep_answer
 from memories.choices import PathMode
 from memories.conf import conf
+from memories.entries import suppression
+from memories.entries.suppression import IsErased
 from memories.exceptions import PlatformError, SessionBusy
 from memories.models import IdempotencyKey, Workspace
 from memories.offline import journal, replicas
@@ -86,6 +88,8 @@ class Effect:
     apply: Callable[[Record, Caller, datetime], Any]
     #: What it writes to a session, for asking whether it has.
     messages: Callable[[Record, datetime], Messages]
+    #: The call without what people said who are erased; None: nothing is left.
+    rest: Callable[[Record, IsErased, int], Record | None]
 
 
 Effects = Mapping[str, Effect]
@@ -170,7 +174,7 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
             return ReplayOutcome.KNOWN
         outcome, reason = ReplayOutcome.PARKED, "The line is damaged."
         if record is not None:
-            outcome, reason = outcome_of(stream, record, effects)
+            record, outcome, reason = settle(stream, record, effects)
         # A line as people may read it who decide what becomes of it
         ReplayedRecord.objects.create(
             uid=uid,
@@ -180,7 +184,7 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
             kind=record.kind if record else "",
             outcome=outcome,
             reason=reason,
-            body=({**asdict(line.record), "uid": str(line.record.uid)} if line.record else {"line": line.text})
+            body=({**asdict(record), "uid": str(record.uid)} if record else {"line": line.text})
             if outcome == ReplayOutcome.PARKED
             else None,
             accepted_at=datetime.fromisoformat(record.accepted_at) if record else now,
@@ -189,6 +193,23 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
     if outcome == ReplayOutcome.PARKED:
         log.error("replay.parked", record=str(uid), kind=record.kind if record else "", reason=reason)
     return outcome
+
+
+def settle(stream: Stream, record: Record, effects: Effects) -> tuple[Record, ReplayOutcome, str]:
+    """Apply a record without what people said who were erased since it was accepted; what was left of it, what became
+    of that, and why it could not be applied.
+    """
+    effect = effects.get(record.kind)
+    is_erased = suppression.erased_since(stream.workspace_id, datetime.fromisoformat(record.accepted_at))
+    if effect and is_erased:
+        try:
+            rest = effect.rest(record, is_erased, stream.workspace_id)
+        except (ValidationError, LookupError, TypeError, ValueError):  # it cannot be applied either
+            rest = record
+        if rest is None:
+            return record, ReplayOutcome.DISCARDED, "It is of somebody who was erased since."
+        record = rest
+    return record, *outcome_of(stream, record, effects)
 
 
 def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[ReplayOutcome, str]:
@@ -249,8 +270,9 @@ def _retry_one(pk: int, effects: Effects, now: datetime) -> str:
             record = Record(**call.body | {"uid": UUID(call.body["uid"])})
             stream = Stream(call.workspace_id, call.platform, call.account)
             lock(stream)
-            call.outcome, call.reason = outcome_of(stream, record, effects)
-            call.body = call.body if call.outcome == ReplayOutcome.PARKED else None
+            record, call.outcome, call.reason = settle(stream, record, effects)
+            is_parked = call.outcome == ReplayOutcome.PARKED
+            call.body = {**asdict(record), "uid": str(record.uid)} if is_parked else None
             call.replayed_at = now
             call.save(update_fields=["outcome", "reason", "body", "replayed_at"])
             return call.outcome

@@ -225,7 +225,8 @@ def _record(workspace: Workspace) -> None:
     """What no id leads to."""
     ReplayedRecord.objects.create(
         uid=uuid4(), workspace=workspace, platform="telegram", kind="turn", outcome="parked", reason="x",
-        body={"user": word("replayed"), "address": direct(PEER)}, accepted_at=NOW, replayed_at=NOW,
+        body={"body": {"request": {"user": word("replayed"), "address": direct(PEER)}}},
+        accepted_at=NOW, replayed_at=NOW,
     )  # fmt: skip
     channel = Channel.objects.filter(workspace=workspace, platform="telegram").first()
     row = Connection.objects.create(workspace=workspace, channel=channel)
@@ -249,9 +250,10 @@ def _record(workspace: Workspace) -> None:
     LogEntry.objects.create(
         user=user, content_type=kind, object_id=str(entry.pk), object_repr=entry.content[:80], action_flag=CHANGE
     )
-    body = {"address": direct(PEER), "user": word("journal"), "assistant": "x"}
-    kept = Record(uid=uuid4(), kind="turn", accepted_at=NOW.isoformat(), body=body)
-    other = Record(uid=uuid4(), kind="turn", accepted_at=NOW.isoformat(), body={"address": direct(BEN), "user": "hi"})
+    request = {"address": direct(PEER), "user": word("journal"), "assistant": "x"}
+    kept = Record(uid=uuid4(), kind="turn", accepted_at=NOW.isoformat(), body={"request": request})
+    request = {"address": direct(BEN), "user": "hi"}
+    other = Record(uid=uuid4(), kind="turn", accepted_at=NOW.isoformat(), body={"request": request})
     for record in (kept, other):
         journal.append(Stream(workspace.pk, "telegram", "mybot"), record)
 

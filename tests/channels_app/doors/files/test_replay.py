@@ -1,5 +1,6 @@
 """What was accepted without the database is in it once it is back: once, in order, as it was said."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(bot: Api, workspace: Works
             raise KeyboardInterrupt  # after it was written, before it was committed
         return answer
 
-    effects = {"turn": replay.Effect(killed_at_the_fourth, EFFECTS["turn"].messages)}
+    effects = {"turn": replace(EFFECTS["turn"], apply=killed_at_the_fourth)}
     with pytest.raises(KeyboardInterrupt):
         replay.replay_all(effects, timezone.now, until=timezone.now() + timedelta(seconds=60))
     assert user_messages() == [f"message {n}" for n in range(3)]
