@@ -130,6 +130,7 @@ RULES = {
     "local": _("asks for something near by"),
     "errand": _("asks for something to be done"),
     "search": _("a search query"),
+    "note": _("a few words, and something answers them"),
     "project": _("names a project"),
     "name": _("names somebody"),
     "too_short": _("too short to need memory"),

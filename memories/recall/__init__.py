@@ -22,16 +22,17 @@ from uuid import UUID
 from cachetools import LRUCache
 from django.db import OperationalError, connection
 
-from memories import embeddings
+from memories import embeddings, reranker
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.language import persons
+from memories.language import persons, text
 from memories.language.quoting import notice_in
 from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.offline import database, replicas
 from memories.recall import traces
 from memories.recall.answer import (
+    FOUND,
     Answerability,
     add_evidence,
     assess,
@@ -46,8 +47,8 @@ from memories.recall.candidates import eligible_candidates, former_matches
 from memories.recall.corrections import mark_replaced, prefer_corrections
 from memories.recall.eligibility import Past, as_of, check_moment, has_named
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
-from memories.recall.gate import NAMELESS, GateDecision, decide
-from memories.recall.people import is_about_asker, without_names
+from memories.recall.gate import MAY_BE_NOTE, NAMELESS, GateDecision, decide, may_be_note
+from memories.recall.people import attributed, is_about_asker, speaks_of_one_of_several, without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
@@ -73,14 +74,14 @@ from memories.recall.question import (
 )
 from memories.recall.ranking import (
     Ranked,
+    Reranked,
     best_first,
     feature_weights,
     mark_repeated,
     mark_unlikely,
-    rerank,
     score,
     serve,
-    speaks_of_one_of_several,
+    told_count,
 )
 from memories.recall.relevance import possible_names
 from memories.recall.traces import log_recall
@@ -92,6 +93,9 @@ __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 INDEX_PENDING = "index_pending"
 #: The same: the database has no room to write, and the recall leaves no trace.
 DISK_FULL = "disk_full"
+#: The same: the reranker gave no usable answer in time, and the ranking's own order holds.
+RERANK = "rerank"
+_HEAD, _GAP = 0.6, " … "  # of what is shown to it of a long text
 
 
 @dataclass
@@ -187,6 +191,9 @@ def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
             need = GateDecision(True, "recent")
         if need.rule in NAMELESS and query.places and has_named(query, search.now, possible_names(query.message)):
             need = GateDecision(True, "name")
+    without_note = need  # what is decided where a message in few words finds nothing
+    if need.rule in MAY_BE_NOTE and may_be_note(query.message):
+        need = GateDecision(True, "note")
     result = Recall(need, past=query.past)
     result.timings["need"] = round((time.perf_counter() - begun) * 1000, 3)
     if query.is_index_pending and need.retrieve:
@@ -206,6 +213,8 @@ def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
         else:
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
+    if need is not without_note and (result.answerability.verdict != FOUND or not result.served):
+        return replace(query, message=message), Recall(without_note, past=query.past, timings=result.timings), None
     return replace(query, message=message), result, key
 
 
@@ -279,7 +288,7 @@ def _find(search: Search, result: Recall) -> None:
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     usable = best_first([*result.served, *in_history])
     result.in_history = bool(usable) and usable[0].reason != "served"
-    entries = query.entry_count
+    entries = told_count(query, result.ranked)
     if parsed.newest_to:
         result.answerability = assess_newest(usable, parsed, entries)
         return
@@ -293,12 +302,43 @@ def _find(search: Search, result: Recall) -> None:
         result.answerability = at_least_weak(result.answerability)
 
 
+def rerank(query: Query, result: "Recall") -> None:
+    """Put the candidates that may be served into the reranker's order; those it is not asked about come after them.
+
+    What is below the floor is not shown to it, and so is not served for its sake. Of a long text it is shown the head
+    and the tail: most rerankers read 512 tokens, the question included.
+    """
+    if query.mode in BY_MATCH_ALONE or not reranker.is_configured():
+        return
+    items = [item for item in result.ranked if item.reason == "limit"][: conf.RERANK_CANDIDATES]
+    if len(items) < 2:
+        return
+    question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    limit, head = conf.RERANK_TEXT_TOKENS, round(conf.RERANK_TEXT_TOKENS * _HEAD)
+    texts = [attributed(item.entry, item.sender) for item in items]
+    texts = [
+        content
+        if text.count_tokens(content) <= limit
+        else f"{text.first_tokens(content, head)}{_GAP}{text.last_tokens(content, limit - head)}"
+        for content in texts
+    ]
+    with result.timed("rerank"):
+        scores = reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
+    if scores is None:
+        result.degraded.append(RERANK)
+        return
+    order = sorted(range(len(items)), key=lambda place: (-scores[place], place))
+    for rank, place in enumerate(order, start=1):
+        items[place].reranked = Reranked(place + 1, rank, round(scores[place], 4))
+    result.ranked = best_first(result.ranked)
+
+
 def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Search:
     """The search with what it makes of its query."""
     query = search.query
     with result.timed("words"):
         words = words_of(query)
-    weights = feature_weights(search.policies) if speaks_of_one_of_several(words, query.scopes) else {}
+    weights = feature_weights(search.policies) if speaks_of_one_of_several(words.named, query.scopes) else {}
     message = without_names(query.message, words.name_forms) if weights else query.message
     if query.mode in BY_MATCH_ALONE:
         return replace(search, parsed=parse_for_match(query, words))

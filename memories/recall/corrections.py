@@ -44,7 +44,7 @@ def prefer_corrections(ranked: Sequence[Ranked], parsed: ParsedQuery) -> list[Ra
     What knows better, a correction or a person's own words, is served with what it knows better than.
     """
     order = best_first(ranked)
-    eligible = [item for item in order if item.reason != "floor"]
+    eligible = [item for item in order if item.reason not in ("floor", "duplicate")]
     corrections = list(_corrections(eligible))
     for newer, older in corrections:
         older.superseded_by = newer.entry.uid

@@ -201,6 +201,11 @@ _CHINESE_TOPICS = deferred(rf"(?:(?:{phrases(words('signs', 'search_topics_chine
 #: Rules that go by a message alone: they do not know of whom and what memories are.
 NAMELESS = frozenset({"no_sign", "world_knowledge", "command"})
 
+#: Rules by which a message is too little for a sign: it may be a search in a few words.
+MAY_BE_NOTE = frozenset({"no_sign", "too_short"})
+_NOTE_WORDS, _NOTE_CHINESE = 7, 16
+_NOTE = deferred(r"(?=.*(?:[^\W\d_]{3}|[^\W\d_a-zA-Z]{2}))[\w'’&/+#-]+(?:[ .、·:]+[\w'’&/+#-]+)*")
+
 
 def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] = ()) -> GateDecision:
     """Whether a message needs memory. `projects` and `names` are those of its scopes, names folded."""
@@ -222,6 +227,19 @@ def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] =
         return GateDecision(False, "no_sign")
     reason = _reason(text)
     return GateDecision(not reason, reason or rule)
+
+
+def may_be_note(message: str) -> bool:
+    """Whether a message without a sign of need may be a search in few words: «animals at home», 籍贯.
+
+    It may be a remark as well («long day»): what is found tells.
+    """
+    text = message.strip()
+    plain = text.translate(_SIMPLIFIED)
+    is_short = len(text) <= _NOTE_CHINESE if has_han(text) else len(_WORD.findall(text.casefold())) <= _NOTE_WORDS
+    forms = (ACKNOWLEDGEMENT, SMALL_TALK, *_SOCIAL, *_ABOUT_THE_BOT)
+    is_row = is_short and len(text) <= SMALL_TALK_CHARS and _NOTE.fullmatch(text) is not None
+    return is_row and not _COMMAND.match(plain) and not any(form.fullmatch(plain) for form in forms)
 
 
 def is_question_about_past(message: str) -> bool:

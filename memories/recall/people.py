@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _ORDINARY = text.ENGLISH_STOPWORDS | word_set("names", "also_words")
 #: Before a capital word these make a month of «May», and a place of others.
 _OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
+_ROLES = word_set("features", "roles")
 _CLOSE_CHARS = 20  # before a word, in which such a word stands
 _SAYS = words("names", "says")
 _AFTER_NAMES = word_set("names", "after_names")
@@ -468,3 +469,9 @@ def attributed(entry: Attributable, sender: Sender) -> str:
 
 def unnamed(sender: Sender) -> str:
     return SOMEBODY if sender.in_chat else ASKER
+
+
+def speaks_of_one_of_several(named: Collection[tuple[int, str]], scopes: Iterable[Scope]) -> bool:
+    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
+    of_named = (scope for scope in scopes if any(scope.pk == pk for pk, _ in named))
+    return any(sum(name.casefold() not in _ROLES for name in scope.speakers) > 1 for scope in of_named)

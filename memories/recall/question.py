@@ -76,7 +76,11 @@ def names_unknown(message: str, words: Words) -> bool:
     """
     latin = {name for name in persons.names_in(message) if name.capitalize() in message}
     chinese = {name for name in names.proper_names(message) if names.is_person(name)}
-    terms = [set(text.terms(name.strip("'"))) for name in latin | chinese]
+    # «Kubernetes» is named by who says k8s
+    forms = [
+        (name, f"{name[0]}{len(name) - 2}{name[-1]}") for name in (one.strip("'") for one in latin | chinese) if name
+    ]
+    terms = [{term for form in both for term in text.terms(form)} for both in forms]
     heard = words.idf.keys() | words.name_terms
     return bool(words.idf) and not words.named and any(terms) and not any(of_name & heard for of_name in terms)
 

@@ -21,21 +21,20 @@ from uuid import UUID
 
 import numpy as np
 
-from memories import reranker
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.index.search_rows import bm25_weights
 from memories.kinds import decay, unread_decay
 from memories.language import text
 from memories.language.turns import is_turn, sides_of, substance_of
-from memories.language.word_lists import pattern, word_set
-from memories.models import Entry, Evidence, Scope
+from memories.language.word_lists import pattern
+from memories.models import Entry, Evidence
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall import people
-from memories.recall.candidates import Candidate, Match, full_text_ranks
+from memories.recall.candidates import Candidate, Match, drawn_out, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
-from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
+from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, sender_of
 from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
 from memories.recall.question import asks_what_was
 from memories.recall.relevance import (
@@ -54,11 +53,11 @@ from memories.recall.relevance import fitted_weights as fitted_relevance
 from memories.recall.vector import is_cjk, similarity
 
 if TYPE_CHECKING:
-    from memories.recall import Recall
+    pass
 
 
-#: Decided before quotas: too far from the question, or in the messages the client has already.
-_DECIDED = ("floor", "unlikely", "history")
+#: Decided before quotas: too far from the question, in the messages the client has already, or said by another.
+_DECIDED = ("floor", "unlikely", "history", "duplicate")
 #: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer; in larger scopes,
 #: where none is likely by itself, what has so much of its score.
 NEAR_BEST, NEAR_BEST_SCORE = 0.65, 0.75
@@ -157,18 +156,35 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
                 item.speaker_factor = OTHERS_FACTOR
                 item.score *= item.speaker_factor
-    entries = query.entry_count
     if query.mode not in BY_MATCH_ALONE:
-        add_relevance(ranked, search)
+        _mark_drawn_out(ranked)
+    entries = told_count(query, ranked)
+    if query.mode not in BY_MATCH_ALONE:
+        add_relevance([item for item in ranked if item.reason != "duplicate"], search, entries)
         for item in ranked if parsed.by_meaning_alone else ():
             if item.similarity is not None:  # of words alone it knows no more than the score does
                 item.score += added_by_meaning(item, youth_of(entries, FEW), parsed)
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
-    for item in ranked:
+    for item in (one for one in ranked if one.reason != "duplicate"):
         if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word, is_young=entries < YOUNG):
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
+
+
+def told_count(query: Query, ranked: Sequence[Ranked]) -> int:
+    """How many entries the scopes hold that tell something of their own: of what was looked at, copies count once."""
+    own = len({item.entry.fingerprint for item in ranked if item.reason != "duplicate"})
+    return max(query.entry_count - (len(ranked) - own), 1)
+
+
+def _mark_drawn_out(ranked: Sequence[Ranked]) -> None:
+    """Mark turns that facts tell whole; the one fact of a turn stands as near as that did."""
+    items = {item.entry.pk: item for item in ranked}
+    for turn, facts in drawn_out([item.entry for item in ranked]).items():
+        items[turn].reason = "duplicate"
+        if len(facts) == 1:
+            items[facts[0]].score = max(items[facts[0]].score, items[turn].score)
 
 
 def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
@@ -213,7 +229,7 @@ def added_by_meaning(item: Ranked, youth: float, parsed: ParsedQuery) -> float:
     return bonus + (1 - youth) * OWN_SHARE * float(nearness(signs["meaning"], signs["answers"], signs["relation"]))
 
 
-def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
+def add_relevance(ranked: Sequence[Ranked], search: Search, entries: int) -> None:
     """How likely each candidate is to answer, and by which signs; those without a vector yet by their words alone.
 
     Of a model without a background there is no relevance: there the similarity decides as before.
@@ -229,11 +245,11 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
         vector.is_cjk if vector else is_cjk(query.message),
         " ".join(names[0] for _, names in query.relations),
     )
-    _judge(ranked, question, background, query.entry_count)
+    _judge(ranked, question, background, entries)
     own, claims = people.own_words_and_claims(ranked, search.parsed)
     if claims:  # what others say of somebody takes nothing from what they say themselves
         only, others = ({item.entry.pk for item in items} for items in (own, claims))
-        _judge([item for item in ranked if item.entry.pk not in others], question, background, query.entry_count, only)
+        _judge([item for item in ranked if item.entry.pk not in others], question, background, entries, only)
 
 
 def _judge(ranked: Sequence[Ranked], query: Asked, background: Any, entries: int, only: Collection[int] = ()) -> None:
@@ -260,7 +276,8 @@ def _memory_of(item: Ranked) -> Memory:
     # of a turn whose answer tells nothing the person's side alone is embedded, which is a statement
     form = TURN if entry.echo != Echo.ANSWER and sides_of(entry.content) else STATEMENT
     names = frozenset(map(fold, entry.names))
-    return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content), names)
+    origins = frozenset(entry.origins)
+    return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content), names, origins)
 
 
 def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool, is_young: bool) -> bool:
@@ -301,7 +318,7 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     judged = [item for item in ranked if item.reason != "floor" and item.relevance is not None]
     best = max((item.relevance or 0.0 for item in judged), default=0.0)
     most = NEAR_BEST * best if query.serve == Serve.LIKELY else 1.0
-    is_young = query.entry_count <= YOUNG
+    is_young = told_count(query, ranked) <= YOUNG
     by_score = math.inf if is_young else NEAR_BEST_SCORE * max((item.score for item in judged), default=0.0)
     today = search.now.astimezone(search.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     until = search.now if asks_what_was(query.message) else today
@@ -433,22 +450,10 @@ def _fingerprints(items: Sequence[Ranked]) -> set[str]:
 
 
 _WEIGHTS = Path(__file__).parent / "data" / "features.toml"
-_ROLES = word_set("features", "roles")
 _FIRST_PERSON = pattern("features", "first_person", re.IGNORECASE)
 _TIME_WORDS = pattern("features", "time_words", re.IGNORECASE)
 _RANK_HALF = 60  # as in reciprocal rank fusion
 READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read question after question
-
-
-def speaks_of_one_of_several(words: Words, scopes: Sequence[Scope]) -> bool:
-    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
-    named_scopes = {scope for scope, _ in words.named}
-    return any(scope.pk in named_scopes and len(people_of(scope)) > 1 for scope in scopes)
-
-
-def people_of(scope: Scope) -> list[str]:
-    """Who speaks in a scope, without the bot and other roles."""
-    return [name for name in scope.speakers if name.casefold() not in _ROLES]
 
 
 @dataclass(frozen=True)
@@ -561,39 +566,3 @@ def _pairs(content: str) -> frozenset[tuple[str, str]]:
     """Adjacent words, by their stems, English stopwords left out."""
     words = text.bare_words(content)
     return frozenset(pairwise(text.stem(word) for word in words if word not in text.ENGLISH_STOPWORDS))
-
-
-#: In `degraded`: the reranker gave no usable answer in time, and the ranking's own order holds.
-DEGRADED = "rerank"
-_HEAD, _GAP = 0.6, " … "  # of what is kept of a long text, as of a long turn
-
-
-def rerank(query: Query, result: "Recall") -> None:
-    """Put the candidates that may be served into the reranker's order; those it is not asked about come after them.
-
-    What is below the floor is not shown to it, and so is not served for its sake. Of a long text it is shown the head
-    and the tail: most rerankers read 512 tokens, the question included.
-    """
-    if query.mode in BY_MATCH_ALONE or not reranker.is_configured():
-        return
-    items = [item for item in result.ranked if item.reason == "limit"][: conf.RERANK_CANDIDATES]
-    if len(items) < 2:
-        return
-    question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    limit, head = conf.RERANK_TEXT_TOKENS, round(conf.RERANK_TEXT_TOKENS * _HEAD)
-    texts = [attributed(item.entry, item.sender) for item in items]
-    texts = [
-        content
-        if text.count_tokens(content) <= limit
-        else f"{text.first_tokens(content, head)}{_GAP}{text.last_tokens(content, limit - head)}"
-        for content in texts
-    ]
-    with result.timed("rerank"):
-        scores = reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
-    if scores is None:
-        result.degraded.append(DEGRADED)
-        return
-    order = sorted(range(len(items)), key=lambda place: (-scores[place], place))
-    for rank, place in enumerate(order, start=1):
-        items[place].reranked = Reranked(place + 1, rank, round(scores[place], 4))
-    result.ranked = best_first(result.ranked)

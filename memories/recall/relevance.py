@@ -301,6 +301,16 @@ class Memory:
     form: str  # TURN or STATEMENT
     is_cjk: bool
     names: frozenset[str] = frozenset()  # that it is about, folded, as they were given
+    origins: frozenset[str] = frozenset()  # the messages it rests on
+
+    def is_one_with(self, other: "Memory") -> bool:
+        """Whether both are copies of one text, or one is a turn and the other was drawn from it."""
+        is_drawn = self.is_turn != other.is_turn and bool(self.origins & other.origins)
+        return is_drawn or self.content == other.content
+
+    @cached_property
+    def is_turn(self) -> bool:
+        return sides_of(self.content) is not None
 
     @cached_property
     def names_in_text(self) -> frozenset[str]:
@@ -363,9 +373,7 @@ def features(query: Asked, memories: Sequence[Memory], background: Background | 
 
     matter = _matter(query, memories)
     standing = nearness(meaning, answers, relation) + WORDS_SHARE * words + MATTER_SHARE * matter
-    first, second = np.sort(standing)[::-1][:2] if len(standing) > 1 else (0.0, 0.0)
-    gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
-    gap = np.clip(gap, -MOST_GAP, MOST_GAP)
+    gap = np.clip(_gaps(standing, memories), -MOST_GAP, MOST_GAP)
 
     about = _names_of(query, memories, standing)
     said_names = names_asked(query.message, {name for one in memories for name in one.names_in_text})
@@ -387,6 +395,16 @@ def features(query: Asked, memories: Sequence[Memory], background: Background | 
         **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
+
+
+def _gaps(standing: Array, memories: Sequence[Memory]) -> Array:
+    """How far each stands before the best of the others, or behind it; a turn is one with what was drawn from it."""
+    order = np.argsort(-standing, kind="stable").tolist()
+    gaps = np.zeros(len(memories), np.float32)
+    for place, one in enumerate(memories):
+        rival = next((n for n in order if n != place and not one.is_one_with(memories[n])), None)
+        gaps[place] = 0.0 if rival is None else standing[place] - standing[rival]
+    return gaps
 
 
 def nearness(meaning: Any, answers: Any, relation: Any) -> Any:
