@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from memories.language import attributes
+from memories.language.names import simplify
 from memories.language.sentences import ANY, is_question, spoken_sentences
 from memories.language.text import HAN, has_han
 from memories.language.word_lists import pattern
@@ -26,6 +27,9 @@ _PASSING_ENGLISH, _PASSING_CHINESE = pattern("lasting", "passing_english"), patt
 _ENGLISH, _ENGLISH_NAMED = pattern("lasting", "english"), pattern("lasting", "english_named")
 _ENGLISH_ORDER, _CHINESE_ORDER = pattern("lasting", "english_order"), pattern("lasting", "chinese_order")
 _CHINESE = pattern("lasting", "chinese")
+_FIGURE, _FIGURE_NAMED, _FIGURE_CHINESE = (
+    pattern("figures", section) for section in ("english", "english_named", "chinese")
+)
 _MARKS = " \t,;:(–—，；：（"
 _CLAUSE = re.compile(r"[^,;，；。！!]*")
 
@@ -42,9 +46,11 @@ def lasting_sentences(message: str) -> list[str]:
 
 
 def _is_lasting(sentence: str) -> bool:
+    plain = sentence.replace("’", "'")
+    if _is_figure(plain):
+        return False
     if attributes.is_of_author(sentence):
         return True
-    plain = sentence.replace("’", "'")
     if is_question(plain, ANY):
         return False
     if has_han(plain):
@@ -54,6 +60,13 @@ def _is_lasting(sentence: str) -> bool:
     folded = plain.casefold()
     matches = chain(_ENGLISH.finditer(folded), _ENGLISH_ORDER.finditer(folded), _ENGLISH_NAMED.finditer(plain))
     return not _UNSURE_ENGLISH.search(folded) and _any_lasts(folded, matches, _PASSING_ENGLISH)
+
+
+def _is_figure(plain: str) -> bool:
+    """A joke, an idiom, an exaggeration: of a boss who is a monster nothing lasts."""
+    if has_han(plain):
+        return _FIGURE_CHINESE.search(simplify(plain)) is not None
+    return bool(_FIGURE.search(plain.casefold()) or _FIGURE_NAMED.search(plain))
 
 
 def _any_lasts(sentence: str, matches: Iterable[re.Match[str]], passing: re.Pattern[str]) -> bool:
