@@ -270,3 +270,21 @@ def test_whose_a_key_is_counts_as_its_word(api: Api) -> None:
     say(api, "the bot posts with xoxb-293847561234-8374651029384-abcdEFGH")
     answer = ask(api, "what is our GitHub token?")
     assert "ghp_R7tY2uIo" in answer and "xoxb-2938" not in answer
+
+
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        ("Our bot's Authorization header is Bearer {}", "What's the Authorization header of our bot?"),
+        ("The bot signs in with the JWT {}", "What's the JWT of our bot?"),
+        ("The bot sends Authorization: Bearer {}", "Which bearer token does our bot send?"),
+        ("我们机器人的认证头是 Bearer {}", "我们机器人的认证头是什么？"),
+        ("机器人用的JWT是 {}", "机器人的JWT是多少？"),
+        ("机器人的令牌是 {}", "机器人的令牌是什么？"),
+    ],
+)
+def test_a_header_and_a_jwt_are_given_back_by_those_names(api: Api, words: str, question: str) -> None:
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJib3QifQ.s3cr3tS1gnatureABCdef"
+    say(api, words.format(token))
+    assert token in ask(api, question)
+    assert token not in ask(api, "which bot of ours is on Telegram?")

@@ -30,6 +30,10 @@ def test_what_only_looks_so_stays_untouched(text: str) -> None:
         "搬家公司什么时候来？",
         "我喜欢什么音乐？",
         "which password manager did I choose?",
+        "what is my password hint?",
+        "我的密码提示是什么？",
+        "which header image did I choose?",
+        "who gave us the authorization to build?",
     ],
 )
 def test_a_question_about_something_else_asks_for_no_secret(question: str) -> None:
@@ -108,3 +112,12 @@ def test_a_text_full_of_words_for_secrets_is_read_in_a_moment(repeated: str) -> 
 def test_code_between_two_texts_in_quotes_is_no_secret() -> None:
     text = 'assert told["entry_key"] == answer["entries"][0]["id"]'
     assert mask(text) == text
+
+
+@pytest.mark.parametrize("text", ["My password hint is the dog's birthday.", "我的密码提示：小狗的生日。"])
+def test_a_hint_at_a_password_is_none(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_a_hint_that_gives_the_password_away_is_masked() -> None:
+    assert "Tr0ub4dor&3" not in mask("My password hint is Tr0ub4dor&3")
