@@ -5,7 +5,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views import defaults
 from drf_standardized_errors.handler import ExceptionHandler as StandardHandler
@@ -94,7 +94,7 @@ class ExceptionHandler(StandardHandler):
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return answer_outside(request, 400, "parse_error", _now("This request cannot be read.")) or defaults.bad_request(
+    return answer_outside(request, 400, "parse_error", gettext("This request cannot be read.")) or defaults.bad_request(
         request, exception
     )
 
@@ -108,18 +108,20 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
             answer := answer_outside(request, error.status_code, error.default_code, error.detail)
         ):
             return answer
-    return answer_outside(request, 404, "not_found", _now("There is no such call.")) or defaults.page_not_found(
+    return answer_outside(request, 404, "not_found", gettext("There is no such call.")) or defaults.page_not_found(
         request, exception
     )
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return answer_outside(request, 500, "error", _now("Something went wrong here.")) or defaults.server_error(request)
+    return answer_outside(request, 500, "error", gettext("Something went wrong here.")) or defaults.server_error(
+        request
+    )
 
 
 def answer_held_back(request: HttpRequest) -> HttpResponse:
     """In place of an answer that held what is not the caller's to see."""
-    detail = _now("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
+    detail = gettext("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
     return answer_outside(request, 500, "answer_held_back", detail) or defaults.server_error(request)
 
 

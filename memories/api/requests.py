@@ -15,7 +15,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
@@ -58,11 +58,40 @@ class StrictJSONParser(BaseParser):
         except RecursionError as error:
             raise too_deep() from error
         except ValueError as error:
-            raise ParseError(gettext("This is not JSON: %(error)s") % {"error": error}) from error
+            raise not_json(error) from error
         if not isinstance(data, dict):
             raise ParseError(gettext("The body is a JSON object."))
         check_values(data)
         return data
+
+
+#: What Python finds wrong with JSON, to translate.
+_FLAWS = (
+    gettext_noop("Expecting value"),
+    gettext_noop("Expecting property name enclosed in double quotes"),
+    gettext_noop("Expecting ':' delimiter"),
+    gettext_noop("Expecting ',' delimiter"),
+    gettext_noop("Illegal trailing comma before end of object"),
+    gettext_noop("Illegal trailing comma before end of array"),
+    gettext_noop("Extra data"),
+    gettext_noop("Unterminated string starting at"),
+    gettext_noop("Invalid control character at"),
+    gettext_noop("Invalid \\escape"),
+    gettext_noop("Invalid \\uXXXX escape"),
+    gettext_noop("Unexpected UTF-8 BOM (decode using utf-8-sig)"),
+)
+
+
+def not_json(problem: ValueError) -> ParseError:
+    """That a body is no JSON, with what is wrong and where, in the caller's language."""
+    flaw = str(problem)
+    if isinstance(problem, json.JSONDecodeError):
+        reason = gettext(problem.msg) if problem.msg in _FLAWS else problem.msg
+        place = {"line": problem.lineno, "column": problem.colno, "position": problem.pos}
+        flaw = gettext("%(reason)s: line %(line)d column %(column)d (char %(position)d)") % {"reason": reason, **place}
+    elif isinstance(problem, UnicodeDecodeError):
+        flaw = gettext("it is not UTF-8 at byte %(position)d") % {"position": problem.start}
+    return ParseError(gettext("This is not JSON: %(error)s") % {"error": flaw})
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

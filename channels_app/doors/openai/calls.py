@@ -36,7 +36,7 @@ from channels_app.doors.openai.errors import ProxyFull, TooManyChats, UpstreamBr
 from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
 from memories.api.access import caller_of
 from memories.api.calls import Method
-from memories.api.requests import LONE_SURROGATE, BodyTooLarge, check_length, check_values, too_deep
+from memories.api.requests import LONE_SURROGATE, BodyTooLarge, check_length, check_values, not_json, too_deep
 from memories.choices import Permission
 from memories.conf import conf
 
@@ -221,7 +221,7 @@ class ChatParser(BaseParser):
         except RecursionError as error:
             raise too_deep() from error
         except ValueError as error:
-            raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
+            raise not_json(error) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
         check_values(data, deepest=DEEPEST, refused=LONE_SURROGATE)

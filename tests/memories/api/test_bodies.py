@@ -79,6 +79,30 @@ def test_what_is_not_plain_json_is_refused(api: Api, route: str, kind: str) -> N
     assert response.json()["errors"]
 
 
+@pytest.mark.parametrize(
+    ("body", "english", "chinese"),
+    [
+        (b'{"a":}', "Expecting value: line 1 column 6 (char 5)", "这里应当是一个值：第 1 行第 6 列（字符 5）"),
+        (
+            b'{"a" 1}',
+            "Expecting ':' delimiter: line 1 column 6 (char 5)",
+            "这里应当是冒号“:”：第 1 行第 6 列（字符 5）",
+        ),
+        (b"{} x", "Extra data: line 1 column 4 (char 3)", "后面还有多余的内容：第 1 行第 4 列（字符 3）"),
+        (b'{"a":"\\q"}', "Invalid \\escape: line 1 column 7 (char 6)", "无效的 \\ 转义：第 1 行第 7 列（字符 6）"),
+        (b'{"a": "\xff"}', "it is not UTF-8 at byte 7", "字节 7 处不是 UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_json_is_said_with_its_place_in_the_language_of_whoever_asks(
+    api: Api, body: bytes, english: str, chinese: str
+) -> None:
+    details = [
+        api.request("POST", "recall", body, **{"Accept-Language": language}).json()["errors"][0]["detail"]
+        for language in ("en", "zh-CN")
+    ]
+    assert details == [f"This is not JSON: {english}", f"这不是 JSON：{chinese}"]
+
+
 def test_what_is_nested_too_deeply_is_named(api: Api) -> None:
     deep = {"name": "x", "arguments": json.loads('{"a":' * 30 + "1" + "}" * 30)}
     response = api.post("turns", {**ROUTES["turns"], "tool_calls": [deep]})

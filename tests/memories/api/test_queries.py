@@ -146,6 +146,12 @@ def test_what_is_no_call_is_not_found_in_the_shape_of_all_errors(api: Api, path:
         }
 
 
+@pytest.mark.parametrize("language", ["zh-CN", "zh-hans"])
+def test_what_is_no_call_is_said_in_the_language_of_whoever_asks(api: Api, language: str) -> None:
+    answer = api.request("GET", "nothing", **{"Accept-Language": language})
+    assert answer.json()["errors"][0]["detail"] == "没有这个调用。"
+
+
 def test_a_host_that_is_not_ours_is_refused_in_the_shape_of_all_errors(api: Api) -> None:
     answer = api.request("GET", "entries", Host="evil.example")
     assert answer.status_code == 400
