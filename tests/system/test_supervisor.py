@@ -12,9 +12,11 @@ import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from django.utils.translation import override
 
 from memplatform import postgres
 from memplatform.management.commands.up import Command
@@ -81,6 +83,24 @@ def test_new_secrets_are_shown_once_to_a_person_at_a_terminal(out: io.StringIO, 
     command._greet(FirstRun(Path("password"), Path("key"), new_password="a-password", new_key="a-token"))
     assert ("a-password" in out.getvalue()) == is_shown
     assert ("a-token" in out.getvalue()) == is_shown
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "What users say plainly of themselves becomes a fact by rules"), ("zh-hans", "按规则成为事实")],
+)
+def test_the_first_start_says_what_becomes_a_fact_without_a_model(language: str, words: str, settings: Any) -> None:
+    def greeting() -> str:
+        out = io.StringIO()
+        Command(stdout=out)._greet(
+            FirstRun(Path("password"), Path("key"), new_password="a-password", new_key="a-token")
+        )
+        return out.getvalue()
+
+    with override(language):
+        assert words in greeting()
+        settings.MEMORY_FACTS_IN_OWN_WORDS = False
+        assert words not in greeting()
 
 
 def test_it_says_what_it_is_doing_until_it_greets(house: House) -> None:

@@ -228,15 +228,7 @@ class Command(BaseCommand):
         if (first.new_password or first.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
         if (first.new_password or first.new_key) and not llm.is_on():
-            # How long words live where no model makes facts of it, and what outlives it
-            terms = type_rule(EntryType.CHAT_TURN).ttls
-            days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
-            sentence = _(
-                "What is said in a chat is served for %(days)d days, for nobody draws facts from it; with a model"
-                " %(user)d after it was read, in a group %(chat)d. An operator can restore it, and set other terms."
-                " What a user asks to have remembered, notes, and what is saved on purpose have no end."
-            ) % {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
-            lines += [_("Without a model:"), f"  {sentence}"]
+            lines += [_("Without a model:"), *(f"  {sentence}" for sentence in _without_model())]
         if first.key_file:  # quoted: it works as pasted, whatever the folder is called
             key = f'"Authorization: Bearer $(cat {shlex.quote(str(first.key_file))})"'
             call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
@@ -248,6 +240,26 @@ class Command(BaseCommand):
         if secret and self.stdout.isatty():
             return secret
         return _("kept in %s") % file if file else _("not kept on this machine")
+
+
+def _without_model() -> list[str]:
+    """What becomes of words where no model makes facts of them, how long they live, and what outlives them."""
+    sentences = []
+    if conf.FACTS_IN_OWN_WORDS:
+        sentence = _(
+            "What users say plainly of themselves becomes a fact by rules, minutes after they pause, without an end;"
+            " what else there is in a chat to draw facts from waits for a model."
+        )
+        sentences.append(sentence)
+    terms = type_rule(EntryType.CHAT_TURN).ttls
+    days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
+    sentence = _(
+        "What is said in a chat is served for %(days)d days; with a model %(user)d after it was read, in a group"
+        " %(chat)d. An operator can restore it, and set other terms. What a user asks to have remembered, notes, and"
+        " what is saved on purpose have no end."
+    )
+    terms_of_turns = {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
+    return [*sentences, sentence % terms_of_turns]
 
 
 def _choose_parts(only: list[str]) -> None:
