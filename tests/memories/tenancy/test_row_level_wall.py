@@ -14,6 +14,14 @@ WALLED = """
     WHERE c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relnamespace = 'public'::regnamespace
 """
 
+#: Functions that run as their owner: where they look for tables, and whether everybody may call them.
+DEFINERS = """
+    SELECT p.proname, (SELECT setting FROM unnest(p.proconfig) setting WHERE starts_with(setting, 'search_path=')),
+        EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) WHERE grantee = 0)
+    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'public' AND p.prosecdef
+"""
+
 
 @pytest.fixture
 def two_memories(workspace: Workspace, stranger: Workspace) -> tuple[Entry, Entry]:
@@ -27,6 +35,16 @@ def test_every_table_with_a_workspace_has_its_wall(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(WALLED)
         assert [table for table, walled in cursor.fetchall() if not walled] == []
+
+
+def test_no_function_that_does_more_than_its_caller_may_trusts_a_table_of_its_caller(db: None) -> None:
+    """Nor may anybody call it to whom it was not opened."""
+    with connection.cursor() as cursor:
+        cursor.execute(DEFINERS)
+        functions = cursor.fetchall()
+    assert len(functions) > 5
+    assert [name for name, path, _is_open in functions if not path or not path.endswith(", pg_temp")] == []
+    assert [name for name, _path, is_open in functions if is_open] == []
 
 
 def test_without_a_workspace_nothing_is_seen(two_memories: tuple[Entry, Entry], as_the_web: None) -> None:
