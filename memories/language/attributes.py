@@ -42,6 +42,7 @@ _FLEETING = pattern("attributes", "fleeting", re.IGNORECASE)
 _BESIDE = pattern("attributes", "beside", re.IGNORECASE)
 _NO_PLACE = pattern("attributes", "no_place", re.IGNORECASE)
 _NO_EMPLOYER = pattern("attributes", "no_employer", re.IGNORECASE)
+_NO_TOOL = pattern("attributes", "no_tool", re.IGNORECASE)
 _UNSURE = pattern("attributes", "unsure", re.IGNORECASE)
 _KINDS = patterns("statement", "kinds", re.IGNORECASE)
 _CLAUSES = re.compile(r"[,;:!?，；：！？。–—]|\.(?=\s|$)|\band\b|\bbut\b")
@@ -105,14 +106,18 @@ NOTHING = Reading()
 
 
 def replaces(newer: str, older: str) -> bool:
-    """Whether a newer sentence of somebody tells anew what an older one of them told."""
+    """Whether a newer sentence of somebody tells anew all that an older one of them told."""
     news, before = read(newer), read(older)
     if not (news.values and before.values and before.is_alone):
         return False
     keys = {(value.attribute, value.key) for value in before.values}
-    return len(keys) == 1 and any(
-        _takes_place(ours, theirs, is_new=news.is_new) for ours in news.values for theirs in before.values
-    )
+    replaced = {
+        (theirs.attribute, theirs.key)
+        for ours in news.values
+        for theirs in before.values
+        if _takes_place(ours, theirs, is_new=news.is_new)
+    }
+    return keys == replaced
 
 
 def is_of_author(sentence: str) -> bool:
@@ -159,7 +164,7 @@ def _values(plain: str) -> Iterator[tuple[tuple[int, int], Value]]:
                 continue
             if attribute == "tool":  # one of a kind: an editor, a phone
                 kinds = [str(n) for n, kind in enumerate(_KINDS) if kind.search(match.group())]
-                if not kinds:
+                if not kinds or _NO_TOOL.search(value):
                     continue
                 key = kinds[0]
             if attribute == "favourite" and not key:

@@ -22,7 +22,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import product
 
-from memories.language import attributes, text
+from memories.language import attributes, rewording, text
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import is_question, spoken_sentences
 from memories.language.statement import Claim, Statement, read
@@ -215,12 +215,15 @@ def _corrects(newer: str, older: str) -> bool:
         return False
     if tells_anew(news, before):
         return True
+    pairs = [(ours, theirs) for theirs in before.sure_sentences for ours in news.sure_sentences]
+    if any(rewording.takes_back(ours.content, theirs.content) for ours, theirs in pairs):
+        return True
     if not news.tells_of_change and news.topic.isdisjoint(before.topic):
         return False
     return any(
-        _says_otherwise(ours, theirs) or outdates(ours.content, theirs.content)
-        for theirs in before.sure_sentences
-        for ours in news.sure_sentences
+        (_says_otherwise(ours, theirs) or outdates(ours.content, theirs.content))
+        and not rewording.is_about_another(ours.content, theirs.content)
+        for ours, theirs in pairs
         if not are_apart(ours.things, theirs.things)
     )
 
@@ -295,7 +298,7 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
     is_of_the_same = _is_of_the_same(newer, older)
     is_short = max(len(about), len(before)) <= MOST_OTHER_WORDS
     if newer.tells_of_end and (is_of_the_same or (shared_names and is_short)):
-        return True
+        return not newer.is_away and not rewording.is_end_of_another(newer.content, older.content)
     if has_changed and shared_names and newer.names - older.names and not common and is_short:
         return True
     if not common:

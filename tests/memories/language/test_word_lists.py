@@ -8,7 +8,7 @@ import pytest
 from memories.language import word_lists
 
 #: Whose lines are patterns of their own, each with its groups.
-LINE_BY_LINE = {"attributes"}
+LINE_BY_LINE = {"attributes", "rewording"}
 FILES = sorted(path.stem for path in word_lists.DATA.glob("*.txt"))
 
 

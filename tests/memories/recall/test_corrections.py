@@ -145,6 +145,8 @@ def ask(scope: Scope, message: str, **more: Any) -> Recall:
     [
         ("The VPN runs on port 1194.", "The VPN runs on port 51820.", "Which port does the VPN run on?"),
         ("我的经理是王强。", "五月起我的经理是陈静。", "我的经理是谁？"),
+        ("My girlfriend is called Lena.", "Lena and I broke up last week.", "What is my girlfriend Lena up to?"),
+        ("线上跑的是Java 11。", "Java已经升到21了。", "线上的Java是什么版本？"),
         (
             "The flight leaves from gate B12.",
             "Correction: the flight leaves from gate C4.",
