@@ -216,7 +216,7 @@ def _corrects(newer: str, older: str) -> bool:
     if tells_anew(news, before):
         return True
     pairs = [(ours, theirs) for theirs in before.sure_sentences for ours in news.sure_sentences]
-    if any(rewording.takes_back(ours.content, theirs.content) for ours, theirs in pairs):
+    if any(rewording.revokes(ours.content, theirs.content) for ours, theirs in pairs):
         return True
     if not news.tells_of_change and news.topic.isdisjoint(before.topic):
         return False

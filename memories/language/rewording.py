@@ -40,7 +40,7 @@ _NO_END = pattern("rewording", "no_end", re.IGNORECASE)
 _LEFT_JOB = pattern("rewording", "left_job", re.IGNORECASE)
 
 
-def takes_back(newer: str, older: str) -> bool:
+def revokes(newer: str, older: str) -> bool:
     """Whether a sentence says in other words that another no longer holds."""
     if max(len(newer), len(older)) > SENTENCE_CHARS:
         return False
@@ -63,7 +63,7 @@ def is_about_another(newer: str, older: str) -> bool:
     if any(not _names(before, match["who"]) for wording in others for match in wording.finditer(news)):
         return True
     owner = _OWNER.search(news)
-    return bool(owner) and not _NO_OWNER.search(owner["who"]) and not _names(before, owner["who"])
+    return owner is not None and not _NO_OWNER.search(owner["who"]) and not _names(before, owner["who"])
 
 
 def is_end_of_another(newer: str, older: str) -> bool:
