@@ -10,8 +10,10 @@ from tests.memories.language.reworded_pairs import pairs
 MISSED = {"I've got an iPhone now."}
 #: Which they take for another of the same thing: a number of something else, a table to eat at.
 MISTAKEN = {"The k8s cluster runs 12 nodes since last night.", "The tables in the office are fine."}
-OUTDATED = [pair for name in ("outdated", "outdated further", "outdated unseen") for pair in pairs(name)]
-BESIDE = [pair for name in ("beside", "beside unseen") for pair in pairs(name)]
+OUTDATED = [
+    pair for name in ("outdated", "outdated further", "outdated unseen", "outdated later") for pair in pairs(name)
+]
+BESIDE = [pair for name in ("beside", "beside unseen", "beside later") for pair in pairs(name)]
 
 
 @pytest.mark.parametrize(("older", "newer"), OUTDATED)
