@@ -319,10 +319,12 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return entries.restore_many(scope, expected, now=now, term=step.term)
         case steps.ReplaceStep():
             successor, rows = step.into.entry, BatchChange.objects.filter(batch=work.batch)
+            edits = rows.filter(verb=BatchVerb.CHANGE, draft__columns__has_key="content", state=ChangeState.LEFT)
             if not successor:  # the entry that the row at a position created
                 makers = rows.filter(position=step.into.position or 0, state=ChangeState.APPLIED)
                 successor = makers.values_list("entry_id", flat=True).first()
-            elif _lacks_words(rows.filter(entry=successor)):
+            elif edits.filter(entry=successor).exclude(note__startswith=SkipReason.REMOVED).exists():
+                # changed since the plan, it did not get the words that hold what is merged into it
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.CHANGED))
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
@@ -332,12 +334,6 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return entries.purge(scope, expected, now=now)
         case _:
             return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
-
-
-def _lacks_words(rows: QuerySet[BatchChange]) -> bool:
-    """Whether an entry did not get the words that hold what is merged into it, as it was changed since the plan."""
-    edits = rows.filter(verb=BatchVerb.CHANGE, draft__columns__has_key="content", state=ChangeState.LEFT)
-    return edits.exclude(note__startswith=SkipReason.REMOVED).exists()
 
 
 def _expected_versions(changes: Iterable[BatchChange]) -> dict[int, int | None]:

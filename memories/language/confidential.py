@@ -459,17 +459,14 @@ def redact_value(value: Any, depth: int = 0) -> Any:
         }
     if isinstance(value, list):
         return [redact_value(item, depth + 1) for item in value]
-    return _redact_text(value, depth) if isinstance(value, str) else value
-
-
-def _redact_text(text: str, depth: int) -> str:
-    """A text as itself; one that is JSON, as models write arguments, by the names in it as well."""
-    if text.lstrip()[:1] in ("{", "["):
+    if not isinstance(value, str):
+        return value
+    if value.lstrip()[:1] in ("{", "["):  # JSON, as models write arguments: by the names in it as well
         with suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            if (clean := redact_value(value, depth + 1)) != value:
+            inner = json.loads(value)
+            if (clean := redact_value(inner, depth + 1)) != inner:
                 return redact(json.dumps(clean, ensure_ascii=False))
-    return redact(text)
+    return redact(value)
 
 
 def is_secret_name(name: str) -> bool:

@@ -47,7 +47,9 @@ def lasting_sentences(message: str) -> list[str]:
 
 def _is_lasting(sentence: str) -> bool:
     plain = sentence.replace("’", "'")
-    if _is_figure(plain):
+    # a joke, an idiom, an exaggeration: of a boss who is a monster nothing lasts
+    figure = _FIGURE_CHINESE.search(simplify(plain)) if has_han(plain) else _FIGURE.search(plain.casefold())
+    if figure or (not has_han(plain) and _FIGURE_NAMED.search(plain)):
         return False
     if attributes.is_of_author(sentence):
         return True
@@ -60,13 +62,6 @@ def _is_lasting(sentence: str) -> bool:
     folded = plain.casefold()
     matches = chain(_ENGLISH.finditer(folded), _ENGLISH_ORDER.finditer(folded), _ENGLISH_NAMED.finditer(plain))
     return not _UNSURE_ENGLISH.search(folded) and _any_lasts(folded, matches, _PASSING_ENGLISH)
-
-
-def _is_figure(plain: str) -> bool:
-    """A joke, an idiom, an exaggeration: of a boss who is a monster nothing lasts."""
-    if has_han(plain):
-        return _FIGURE_CHINESE.search(simplify(plain)) is not None
-    return bool(_FIGURE.search(plain.casefold()) or _FIGURE_NAMED.search(plain))
 
 
 def _any_lasts(sentence: str, matches: Iterable[re.Match[str]], passing: re.Pattern[str]) -> bool:

@@ -47,7 +47,19 @@ def revokes(newer: str, older: str) -> bool:
     news, before = _plain(newer), _plain(older)
     if is_question(news, ANY) or _is_elsewhere(news, before):
         return False
-    return _ends(news, before) or _renews(news, before)
+    is_over = not _UNDONE.search(news) and any(
+        _names(before, match["what"])
+        for was, wordings in _ENDINGS
+        if was.search(before)
+        for wording in wordings
+        for match in wording.finditer(news)
+    )
+    return is_over or any(
+        what == what_before and value != value_before
+        for befores, afters in _RENEWALS
+        for what, value in _values(news, afters)
+        for what_before, value_before in _values(before, befores)
+    )
 
 
 def is_about_another(newer: str, older: str) -> bool:
@@ -96,27 +108,6 @@ def _names(sentence: str, name: str) -> bool:
         return name in sentence
     ours = {text.stem(word) for word in text.words(sentence)}
     return {text.stem(word) for word in text.words(name)} <= ours
-
-
-def _ends(news: str, before: str) -> bool:
-    if _UNDONE.search(news):
-        return False
-    return any(
-        _names(before, match["what"])
-        for was, wordings in _ENDINGS
-        if was.search(before)
-        for wording in wordings
-        for match in wording.finditer(news)
-    )
-
-
-def _renews(news: str, before: str) -> bool:
-    return any(
-        what == what_before and value != value_before
-        for befores, afters in _RENEWALS
-        for what, value in _values(news, afters)
-        for what_before, value_before in _values(before, befores)
-    )
 
 
 def _values(sentence: str, wordings: list[re.Pattern[str]]) -> Iterator[tuple[str, str]]:

@@ -376,6 +376,7 @@ def features(query: Asked, memories: Sequence[Memory], background: Background | 
     gap = np.clip(_gaps(standing, memories), -MOST_GAP, MOST_GAP)
 
     about = _names_of(query, memories, standing)
+    asks_number = _FOR_NUMBER.search(query.message) is not None
     said_names = names_asked(query.message, {name for one in memories for name in one.names_in_text})
     columns = {
         "meaning": meaning,
@@ -389,7 +390,7 @@ def features(query: Asked, memories: Sequence[Memory], background: Background | 
         "many": np.full(len(memories), math.log(max(entries, 1)) / 3),
         "alone": np.full(len(memories), float(entries <= 1)),
         "across": np.array([one.is_cjk != query.is_cjk for one in memories], np.float32),
-        "no_number": _lack_of_number(query, memories),
+        "no_number": np.array([asks_number and not states_number(one.content) for one in memories], np.float32),
         "matter": matter,
         "says_name": np.array([bool(said_names & one.names_in_text) for one in memories], np.float32),
         **about,
@@ -420,13 +421,6 @@ def _matter(query: Asked, memories: Sequence[Memory]) -> Array:
         words = (sides_of(one.content) or (one.content,))[0]
         matter[place] = any(tells.search(words) for tells in forms)
     return matter
-
-
-def _lack_of_number(query: Asked, memories: Sequence[Memory]) -> Array:
-    """1 for each memory that states no number, where one is asked for."""
-    if not _FOR_NUMBER.search(query.message):
-        return np.zeros(len(memories), np.float32)
-    return np.array([not states_number(one.content) for one in memories], np.float32)
 
 
 @lru_cache(maxsize=READ_TEXTS)

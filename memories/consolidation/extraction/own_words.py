@@ -14,10 +14,11 @@ from memories.consolidation.extraction.ownership import ScopeMessages
 from memories.entries.draft import Draft, QuotedWords
 from memories.kinds import Category
 from memories.language import attributes
-from memories.language.compare import ConflictVerdict
+from memories.language.compare import ConflictVerdict, corrects
 from memories.language.lasting import lasting_sentences
 from memories.language.secret_forms import MASKED
 from memories.language.sentences import asks_to_keep
+from memories.language.turns import telling_sentences
 from memories.models import Entry, Scope
 from memories.verification import find_quote
 
@@ -30,7 +31,8 @@ OWN_FACTS = 500
 def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
     """What people say about themselves in these messages, for the memory of each; a chat's memory gets none.
 
-    A message that asks to be kept is kept whole already.
+    A message that asks to be kept is kept whole already. What its author takes back later becomes no fact, though what
+    takes it back may be none either.
     """
     drafts = [draft for scoped in scopes if scoped.scope.kind == ScopeKind.USER for draft in _drafts(scoped)]
     drafts.sort(key=lambda draft: draft.at)
@@ -76,7 +78,14 @@ def _drafts(scoped: ScopeMessages) -> Iterator[Draft]:
         content = item.message.content
         if item.is_answer or asks_to_keep(content):
             continue
+        later = [
+            other.message.content
+            for other in scoped.messages
+            if not other.is_answer and other.speaker == item.speaker and other.message.at > item.message.at
+        ]
         for sentence in lasting_sentences(content):
+            if any(corrects("\n".join(telling_sentences(words)), sentence) for words in later):
+                continue
             if MASKED not in sentence and (spans := find_quote(sentence, content)):
                 span = spans[0]
                 message = item.message

@@ -34,6 +34,29 @@ def test_a_sentence_about_oneself_becomes_a_fact_and_the_request_beside_it_does_
     assert facts() == dict.fromkeys(["I'm allergic to peanuts.", "我对海鲜过敏，别选海鲜馆。"], "telegram:direct_u42")
 
 
+@pytest.mark.parametrize(
+    ("told", "taken_back"),
+    [
+        ("My boss is Clara Hahn.", "Clara has left, Tom Becker is my boss now."),
+        ("I work as a bartender.", "I quit the bar, I'm a postman now."),
+        ("我女朋友叫小雨。", "我和小雨分手了，现在的女朋友叫婷婷。"),
+        ("我的手机是小米13。", "我换手机了，现在用华为Mate 60。"),
+    ],
+)
+def test_what_is_taken_back_before_it_is_read_becomes_no_fact(api: Api, told: str, taken_back: str) -> None:
+    say(api, told, "Noted.")
+    say(api, taken_back, "Noted.", at=NOW + timedelta(minutes=1))
+    extract(NOW + timedelta(minutes=10))
+    assert told not in facts()
+
+
+def test_what_somebody_says_after_it_of_another_takes_no_fact_back(api: Api) -> None:
+    say(api, "My boss is Clara Hahn.", "Noted.")
+    say(api, "My brother has a new boss, Tom Becker.", "Noted.", at=NOW + timedelta(minutes=1))
+    extract(NOW + timedelta(minutes=10))
+    assert "My boss is Clara Hahn." in facts()
+
+
 def test_a_fact_rests_on_its_message_and_has_no_end(api: Api) -> None:
     say(api, "Thanks! My name is Katja. What next?", "Hello Katja.")
     extract()
