@@ -465,7 +465,7 @@ def redact_value(value: Any, depth: int = 0) -> Any:
         with suppress(ValueError, RecursionError):
             inner = json.loads(value)
             if (clean := redact_value(inner, depth + 1)) != inner:
-                return redact(json.dumps(clean, ensure_ascii=False))
+                return json.dumps(clean, ensure_ascii=False)
     return redact(value)
 
 

@@ -1,5 +1,6 @@
 """What a bot does around its model, with the client's one object for it."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,8 +114,10 @@ def test_of_a_long_call_what_stands_under_the_name_of_a_secret_is_not_stored(mem
     result: dict[str, Any] = {"rows": [{"clientSecret": "plumtree", "row": n} for n in range(5_000)]}
     result |= dict.fromkeys(map(str, range(5_000)))
     call: Any = {"name": "query", "arguments": arguments, "result": result}
-    assert memory.after("dana", FACT, "Noted.", "monday", tool_calls=[call])
-    (kept,) = SessionEvent.objects.get(kind="assistant").data["tool_calls"]
+    written: Any = {**call, "arguments": {"arguments": json.dumps(arguments)}, "result": json.dumps(result)}
+    assert memory.after("dana", FACT, "Noted.", "monday", tool_calls=[call, written])
+    kept, kept_text = SessionEvent.objects.get(kind="assistant").data["tool_calls"]
+    assert "SELECT 1" in str(kept_text) and "plumtree" not in str(kept_text)
     assert kept["arguments"]["sql"].startswith("SELECT 1; ") and kept["result"]["rows"][0]["row"] == 0
     assert len(str(kept)) < 9_000 and "plumtree" not in str(kept)
     assert not Entry.objects.filter(content__contains="plumtree").exists()

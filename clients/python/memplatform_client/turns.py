@@ -230,21 +230,26 @@ def cut_calls(calls: Iterable[Mapping[str, Any]]) -> list[NewToolCall]:
 def _cut_value(value: Any) -> Any:
     """A value of JSON; of a long one less of each text and list, so that whatever stays has its name.
 
-    Memory does not keep what stands under the name of a secret, and a text that is cut has no names.
+    Memory does not keep what stands under the name of a secret, and a text that is cut has no names: one that is JSON
+    is cut as that.
     """
     short, most = _cut_texts(value), MOST_OF_A_TEXT
-    while not isinstance(short, str) and len(json.dumps(short, ensure_ascii=False)) > MOST_OF_A_TEXT and most:
+    while len(short if isinstance(short, str) else json.dumps(short, ensure_ascii=False)) > MOST_OF_A_TEXT and most:
         most //= 2
         short = _shrunk(short, most)
     return short
 
 
 def _shrunk(value: Any, most: int) -> Any:
-    if isinstance(value, str):
-        return value[:most]
+    """A value of JSON with so much of each text and list at most."""
+    if isinstance(value, str) and len(value) > most and value.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            return json.dumps(_shrunk(_cut_texts(json.loads(value)), most), ensure_ascii=False)
     if isinstance(value, dict):
         return {name: _shrunk(item, most) for name, item in list(value.items())[:most]}
-    return [_shrunk(item, most) for item in value[:most]] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_shrunk(item, most) for item in value[:most]]
+    return value[:most] if isinstance(value, str) else value
 
 
 def _cut_texts(value: Any, depth: int = 0) -> Any:
@@ -255,7 +260,9 @@ def _cut_texts(value: Any, depth: int = 0) -> Any:
         return {storable(str(name)): _cut_texts(inner, depth + 1) for name, inner in value.items()}
     if depth < DEEPEST and isinstance(value, (list, tuple)):
         return [_cut_texts(inner, depth + 1) for inner in value]
-    return "…" if depth >= DEEPEST and not isinstance(value, str) else storable(str(value))[:MOST_OF_A_TEXT]
+    if depth >= DEEPEST and not isinstance(value, str):
+        return "…"
+    return _shrunk(storable(str(value)), MOST_OF_A_TEXT)
 
 
 def plain(history: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -192,20 +192,30 @@ function cutCalls(calls: NewToolCall[]): NewToolCall[] {
 
 /**
  * A value of JSON; of a long one less of each text and list, so that whatever stays has its name. Memory does not keep
- * what stands under the name of a secret, and a text that is cut has no names.
+ * what stands under the name of a secret, and a text that is cut has no names: one that is JSON is cut as that.
  */
 function cutValue(value: unknown): unknown {
   let short = cutTexts(value);
-  for (let most = MOST_OF_A_TEXT; typeof short !== "string" && most > 0; ) {
-    if ((JSON.stringify(short) ?? "").length <= MOST_OF_A_TEXT) break;
+  const length = () => (typeof short === "string" ? short : (JSON.stringify(short) ?? "")).length;
+  for (let most = MOST_OF_A_TEXT; most > 0 && length() > MOST_OF_A_TEXT; ) {
     most = Math.floor(most / 2);
     short = shrunk(short, most);
   }
   return short;
 }
 
+/** A value of JSON with so much of each text and list at most. */
 function shrunk(value: unknown, most: number): unknown {
-  if (typeof value === "string") return cut(value, most);
+  if (typeof value === "string") {
+    if (value.length > most && /^\s*[{[]/.test(value)) {
+      try {
+        return JSON.stringify(shrunk(cutTexts(JSON.parse(value)), most));
+      } catch {
+        // no JSON: a text like any other
+      }
+    }
+    return cut(value, most);
+  }
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.slice(0, most).map((inner) => shrunk(inner, most));
   const entries = Object.entries(value).slice(0, most);
@@ -214,7 +224,7 @@ function shrunk(value: unknown, most: number): unknown {
 
 /** A value of JSON with its texts cut, whatever a tool was given or answered. */
 function cutTexts(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return cut(value, MOST_OF_A_TEXT);
+  if (typeof value === "string") return shrunk(cut(value, value.length), MOST_OF_A_TEXT);
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth >= DEEPEST) return "…";

@@ -131,6 +131,7 @@ test("a turn is remembered however much its tools answered, and a question asked
   const toolCalls = [
     { name: "read", arguments: { path: "a\0.txt" }, result: "x\0".repeat(600_000) },
     { name: "write", arguments: { text: long, dbPassword: "plumtree" }, result: deep },
+    { name: "ask", arguments: { arguments: JSON.stringify({ auth: "plumtree", text: long }) }, result: "" },
     { name: "open", arguments: { at: new URL("https://a.example/x") }, result: Array(5_000).fill({ auth: "plumtree" }) },
     ...Array.from({ length: 200 }, () => ({ name: "list", arguments: {}, result: Array(5_000).fill("y") })),
   ];
@@ -139,9 +140,9 @@ test("a turn is remembered however much its tools answered, and a question asked
   const [question, answer] = await all(bot.client.listSessionEvents(session, { platform: "cli", account: "files" }));
   assert.match(question?.content ?? "", /^The kiln is hot\. 字/);
   const kept = (answer?.data as { tool_calls: { name: string; arguments: unknown; result: unknown }[] }).tool_calls;
-  assert.deepEqual([kept[0]?.arguments, kept[0]?.result], [{ path: "a.txt" }, "x".repeat(2_000)]);
+  assert.deepEqual([kept[0]?.arguments, kept[0]?.result], [{ path: "a.txt" }, "x".repeat(4_000)]);
   assert.ok(kept.length > 25 && kept.length < 110);
-  assert.deepEqual(kept[2]?.arguments, { at: "https://a.example/x" });
+  assert.deepEqual(kept[3]?.arguments, { at: "https://a.example/x" });
   assert.ok(!JSON.stringify(kept).includes("plumtree"));
   assert.ok(await bot.after("dana", "The glaze is blue.", undefined as unknown as string, { chat: "monday" }));
   const history = [{ role: "user", content: "Hello\0\ud83d" }];

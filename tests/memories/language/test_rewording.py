@@ -11,9 +11,11 @@ MISSED = {"I've got an iPhone now."}
 #: Which they take for another of the same thing: a number of something else, a table to eat at.
 MISTAKEN = {"The k8s cluster runs 12 nodes since last night.", "The tables in the office are fine."}
 OUTDATED = [
-    pair for name in ("outdated", "outdated further", "outdated unseen", "outdated later") for pair in pairs(name)
+    pair
+    for name in ("outdated", "outdated further", "outdated unseen", "outdated later", "outdated read again")
+    for pair in pairs(name)
 ]
-BESIDE = [pair for name in ("beside", "beside unseen", "beside later") for pair in pairs(name)]
+BESIDE = [pair for name in ("beside", "beside unseen", "beside later", "beside read again") for pair in pairs(name)]
 
 
 @pytest.mark.parametrize(("older", "newer"), OUTDATED)
