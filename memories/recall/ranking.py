@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -51,10 +51,6 @@ from memories.recall.relevance import (
 )
 from memories.recall.relevance import fitted_weights as fitted_relevance
 from memories.recall.vector import is_cjk, similarity
-
-if TYPE_CHECKING:
-    pass
-
 
 #: Decided before quotas: too far from the question, in the messages the client has already, or said by another.
 _DECIDED = ("floor", "unlikely", "history", "duplicate")

@@ -1,11 +1,15 @@
 """Corrections in other words: what names neither its subject nor its value as before, and what only sounds so (A7)."""
 
+from pathlib import Path
+
 import pytest
 
 from memories.language.attributes import read
 from memories.language.compare import corrects
-from tests.memories.language.reworded_pairs import pairs
+from tests.memories.language.contradiction_pairs import pairs
 
+#: A statement and one that corrects it in other words, and statements that may be true beside one another.
+FILE = Path(__file__).with_name("reworded_pairs.txt")
 #: What the rules are known not to read: it may be a second one.
 MISSED = {"I've got an iPhone now."}
 #: Which they take for another of the same thing: a number of something else, a table to eat at.
@@ -13,9 +17,11 @@ MISTAKEN = {"The k8s cluster runs 12 nodes since last night.", "The tables in th
 OUTDATED = [
     pair
     for name in ("outdated", "outdated further", "outdated unseen", "outdated later", "outdated read again")
-    for pair in pairs(name)
+    for pair in pairs(name, FILE)
 ]
-BESIDE = [pair for name in ("beside", "beside unseen", "beside later", "beside read again") for pair in pairs(name)]
+BESIDE = [
+    pair for name in ("beside", "beside unseen", "beside later", "beside read again") for pair in pairs(name, FILE)
+]
 
 
 @pytest.mark.parametrize(("older", "newer"), OUTDATED)
