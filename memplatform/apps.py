@@ -35,8 +35,8 @@ def _hand_on_trace(*, task: dict[str, Any], **_: Any) -> None:
         task["traceparent"] = parent
 
 
-class SiteConfig(admin_apps.AdminConfig):
-    """Django's admin, on our site."""
+class SiteConfig(admin_apps.SimpleAdminConfig):
+    """Django's admin, on our site. Its pages are loaded by whoever shows or checks them (memplatform.site.site)."""
 
     default = False
     default_site = "memplatform.site.site.Site"

@@ -19,11 +19,10 @@ from django.db import connections
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from memories import embeddings, reranker
+from memories import embeddings
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
 from memplatform.database import roles
 from memplatform.database.state import has_pending_migrations
-from memplatform.operations.jobs.registry import JOBS
 
 POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
@@ -51,6 +50,8 @@ _Apps = Sequence[AppConfig] | None
 
 def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """MEMORY_* settings of a wrong type, and those nobody reads."""
+    from memplatform.operations.jobs.registry import JOBS  # all the code there is; few processes check anything
+
     settings_by_name = {name: (kind, getattr(MemorySettings, name)) for name, kind in kinds().items()}
     settings_by_name |= {job.switch.removeprefix("MEMORY_"): (bool, job.is_on_by_default) for job in JOBS.values()}
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
@@ -152,6 +153,8 @@ def model_is_whole(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
 
 def reranker_is_whole(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """A reranker that cannot be asked, or settings of one that is off."""
+    from memories import reranker  # with its client of HTTP
+
     address = settings.MEMORY_RERANK_BASE_URL
     for setting in ("MEMORY_RERANK_API_KEY", "MEMORY_RERANK_MODEL"):
         if getattr(settings, setting) and not address:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib import admin
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.test.client import ClientHandler
@@ -42,6 +43,7 @@ TRIED_TWICE = ("tests/system", "tests/journeys")
 QUICK_OF_A_FILE = 2
 
 gc.disable()  # while tests are collected, nearly all that is made stays
+admin.autodiscover()  # as in a web: its pages are there before any of them is asked for
 #: For formats of addresses that no schema here has, jsonschema would read forty grammars with it: seconds each process.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 

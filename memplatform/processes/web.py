@@ -77,7 +77,10 @@ def preload() -> None:
     import django
 
     django.setup()
+    from django.contrib import admin
+
     metrics.begin_anew()
+    admin.autodiscover()
     for module in _PRELOADED:
         importlib.import_module(module)
     text.load()

@@ -41,6 +41,14 @@ def test_a_command_has_the_database_while_it_runs_and_no_longer(used: Path) -> N
     assert not postgres.is_up(used)
 
 
+def test_a_command_loads_no_pages_and_no_calls_it_does_not_need(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.exit(', '.join({'memories.admin', 'rest_framework.views', 'httpx'} & set(sys.modules)) or 0)"
+    )
+    result = manage(tmp_path / "data", "shell", "--no-imports", "-v", "0", "-c", program)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("word", ["check", "--version"])
 def test_commands_that_ask_nothing_start_nothing(tmp_path: Path, word: str) -> None:
     result = manage(tmp_path / "data", word)
