@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from memories.models import ArchivedRows, Erasure, ErasureTarget
 from memories.models.table import Fate, tables
-from memplatform.erasure.person import from_json, own_keys
+from memplatform.erasure.person import from_json, keys_of
 
 # ruff: noqa: S608 (statements of `ties.sql`, and names of tables)
 
@@ -55,7 +55,7 @@ def _write_down(parts: Sequence[tuple[str, str]], erasure: Erasure) -> int:
     values: dict[str, Any] = {
         "erasure": erasure.pk,
         "workspace": erasure.workspace_id,
-        "keys": own_keys(erasure.workspace, identities),
+        "keys": keys_of(erasure),
         "platforms": [identity.platform for identity in identities],
         "peers": [identity.peer for identity in identities],
     }
@@ -74,25 +74,10 @@ def _write_down(parts: Sequence[tuple[str, str]], erasure: Erasure) -> int:
     return count
 
 
-def count_targets(erasure: Erasure) -> dict[str, int]:
-    """How many rows of each table are still to go."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_name, count(*) FROM memories_erasuretarget WHERE erasure_id = %s GROUP BY 1 ORDER BY 1",
-            [erasure.pk],
-        )
-        return dict(cursor.fetchall())
-
-
-def take(erasure: Erasure, table: str, count: int | None) -> list[int]:
+def take(erasure: Erasure, table: str, count: int | None = None) -> list[int]:
     """The next ids of a table that are to go; without a count all."""
     rows = ErasureTarget.objects.filter(erasure=erasure, table_name=table).order_by("row_id")
     return list(rows.values_list("row_id", flat=True)[:count])
-
-
-def done(erasure: Erasure, table: str, rows: list[int]) -> None:
-    """These rows of a table are gone."""
-    ErasureTarget.objects.filter(erasure=erasure, table_name=table, row_id__in=rows).delete()
 
 
 OTHERS: Mapping[str, Fate] = {

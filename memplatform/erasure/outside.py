@@ -13,7 +13,8 @@ from memories.language.text import fingerprint
 from memories.models import Entry, Erasure, ErasureTarget, Scope, Workspace
 from memories.offline import journal
 from memories.offline.journal import Line
-from memplatform.erasure.person import Identity, from_json, own_keys
+from memplatform.erasure.collect import take
+from memplatform.erasure.person import Identity, from_json, keys_of, own_keys
 from memplatform.erasure.search import Matcher
 from sessions_app.models import SessionEvent
 
@@ -24,7 +25,7 @@ def erase_files(erasure: Erasure) -> dict[str, int]:
     Raises OSError, PlatformError: then nothing after it is done, and it is tried again.
     """
     workspace, count = erasure.workspace, 0
-    own = own_keys(workspace, from_json(erasure.identities))
+    own = keys_of(erasure)
     for folder in _places(workspace, own):
         count += len(folder.files()) + len(folder.transcripts())
         if (folder.workspace / folder.base).is_dir():
@@ -56,21 +57,17 @@ def _places(workspace: Workspace, keys: Iterable[str]) -> Iterator[ScopeFolder]:
 
 def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
     """The scopes of others in which something of the person is to go."""
-    entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table)).values("scope_id")
-    messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
+    entries = Entry.objects.filter(pk__in=take(erasure, Entry._meta.db_table)).values("scope_id")
+    messages = SessionEvent.objects.filter(pk__in=take(erasure, SessionEvent._meta.db_table))
     chats = messages.values_list("session__chat_scope_id", "session__user_scope_id").distinct()
     scope_ids = {pk for pair in chats for pk in pair if pk} | set(entries.values_list("scope_id", flat=True))
     return Scope.objects.filter(pk__in=scope_ids).exclude(key__in=own)
 
 
-def _targets(erasure: Erasure, table: str) -> list[int]:
-    return list(erasure.targets.filter(table_name=table).values_list("row_id", flat=True))
-
-
 def _texts(erasure: Erasure, scope: Scope) -> list[str]:
     """What the person wrote, and what was made of it in a scope."""
-    entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table), scope=scope)
-    messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
+    entries = Entry.objects.filter(pk__in=take(erasure, Entry._meta.db_table), scope=scope)
+    messages = SessionEvent.objects.filter(pk__in=take(erasure, SessionEvent._meta.db_table))
     return [*entries.values_list("content", flat=True), *messages.values_list("content", flat=True)]
 
 
@@ -80,8 +77,7 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 def collect_lines(erasure: Erasure) -> None:
     """Find the memories of lines that say the same in the files of others: they go with the lines."""
-    own = own_keys(erasure.workspace, from_json(erasure.identities))
-    for scope in _others(erasure, own):
+    for scope in _others(erasure, keys_of(erasure)):
         lines = Entry.objects.filter(scope=scope, fingerprint__in=_words(_texts(erasure, scope))).exclude(path="")
         ErasureTarget.objects.bulk_create(
             (
@@ -135,7 +131,7 @@ def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bo
 
 def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
     """The files of the workspace in which five words of the person stand in a row, or their id; and their folders."""
-    own = own_keys(erasure.workspace, from_json(erasure.identities)) if erasure.identities else []
+    own = keys_of(erasure) if erasure.identities else []
     paths = [folder.base for folder in _places(erasure.workspace, own) if (folder.workspace / folder.base).is_dir()]
     keys = Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("key", flat=True)
     for folder in _places(erasure.workspace, keys):

@@ -12,7 +12,7 @@ from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_l
 from memories.choices import ScopeKind
 from memories.entries import suppression
 from memories.exceptions import InvalidAddress, PlatformError
-from memories.models import Entry, Scope, Workspace
+from memories.models import Entry, Erasure, Scope, Workspace
 from sessions_app.models import SessionEvent
 
 FOUND_MOST = 50  # people a search lists
@@ -93,6 +93,16 @@ def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:
     except InvalidAddress as problem:
         raise PersonUnclear(str(problem)) from problem
     return sorted({*keys, *(identity.shared for identity in every if identity.shared)})
+
+
+def keys_of(erasure: Erasure) -> list[str]:
+    """The same of the person an erasure is about."""
+    return own_keys(erasure.workspace, from_json(erasure.identities))
+
+
+def peers_of(erasure: Erasure) -> set[str]:
+    """The ids platforms know that person by."""
+    return {identity["peer"] for identity in erasure.identities}
 
 
 def search(workspace: Workspace, words: str) -> list[Found]:

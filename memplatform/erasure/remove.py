@@ -3,7 +3,7 @@
 Before anything goes, what others wrote is put back, and tombstones and phrases are kept of the rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,7 @@ from memories.models.table import Fate, children_first, tables
 from memories.models.tenancy import lock_scopes
 from memplatform import archive
 from memplatform.erasure import collect, search
-from memplatform.erasure.person import from_json, own_keys
+from memplatform.erasure.person import from_json, keys_of
 from sessions_app import conversations
 from sessions_app.models import Flush, Session, SessionEvent
 
@@ -43,7 +43,7 @@ _ENTRY, _DAY, _EVENT = (model._meta.db_table for model in (Entry, DailyEvent, Se
 def put_others_back(erasure: Erasure, *, now: datetime) -> int:
     """Leave out of the erasure what others wrote first and the person only repeated, in the words it had; how many."""
     identities = {(identity.platform, identity.peer) for identity in from_json(erasure.identities)}
-    own = set(own_keys(erasure.workspace, from_json(erasure.identities)))
+    own = set(keys_of(erasure))
     count = 0
     for entries in _target_entries(erasure):
         candidates = [
@@ -74,8 +74,7 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
 
 def mark(erasure: Erasure) -> None:
     """Keep tombstones and phrases of what goes, and forget its cached embeddings. Safe to run again."""
-    identities = from_json(erasure.identities)
-    own = own_keys(erasure.workspace, identities)
+    own = keys_of(erasure)
     phrases = set(erasure.phrases)
     for entries in _target_entries(erasure):
         texts = [(entry.scope.key, entry.content) for entry in entries]
@@ -96,7 +95,7 @@ def mark(erasure: Erasure) -> None:
         _bury(erasure, [suppression.of_origin(erasure.workspace_id, origin) for origin in origins])
         _bury(erasure, [mark for message in messages for mark in conversations.marks(message.session, message)])
         _forget_embeddings([message.content for message in messages])
-    erasure.phrases = search.fewest_phrases(phrases)
+    erasure.phrases = sorted(phrases)[: search.MOST]
     erasure.save(update_fields=["phrases"])
 
 
@@ -147,115 +146,78 @@ def in_order() -> list[type[Model]]:
     return children_first(model for model, table in tables() if table.fate in (Fate.REMOVED, Fate.CLEARED))
 
 
+#: What is done to what hangs on rows before they go. The sessions of groups go on: in them the person's scope was only
+#: who spoke last.
+_BEFORE: Mapping[type[Model], Sequence[str]] = {
+    Batch: ["UPDATE memories_batch SET undoes_id = NULL WHERE undoes_id = ANY(%(rows)s)"],
+    Session: ["DELETE FROM sessions_app_flush WHERE workspace_id = %(workspace)s AND session_id = ANY(%(rows)s)"],
+    Scope: [
+        "UPDATE sessions_app_session SET user_scope_id = NULL WHERE user_scope_id = ANY(%(rows)s)",
+        "UPDATE memories_refusedfact SET scope_id = NULL WHERE scope_id = ANY(%(rows)s)",
+    ],
+}
+#: And after them: what waits beside turns waits no longer than it has to. An extraction batch that is empty goes, and
+#: whoever works on another has to begin anew, without these.
+_AFTER: Mapping[type[Model], Sequence[str]] = {
+    BufferedTurn: [
+        "DELETE FROM memories_extractionbatch b WHERE workspace_id = %(workspace)s"
+        " AND NOT EXISTS (SELECT FROM memories_bufferedturn t WHERE t.batch_id = b.id)",
+        "UPDATE memories_extractionbatch b SET state = 'waiting', claim = NULL, error = '', turn_count = left_in.turns,"
+        " tokens = left_in.tokens FROM (SELECT batch_id, count(*) AS turns, sum(tokens) AS tokens"
+        " FROM memories_bufferedturn WHERE workspace_id = %(workspace)s GROUP BY batch_id) left_in"
+        " WHERE left_in.batch_id = b.id AND b.turn_count <> left_in.turns",
+    ],
+}
+#: How rows are cleared that stay; every table whose words are taken out is here.
+CLEARING: Mapping[type[Model], str] = {
+    BatchChange: "UPDATE memories_batchchange SET draft = '{}', note = CASE state WHEN 'planned' THEN 'erased' ELSE ''"
+    " END, state = CASE state WHEN 'planned' THEN 'left' ELSE state END",
+    Flush: "UPDATE sessions_app_flush SET goes_on_with = ''",
+}
+
+
 def remove_all(erasure: Erasure, *, now: datetime) -> None:
     """Remove every row that was found and is still there; counts are kept with each transaction."""
+    workspace = erasure.workspace_id
     for model in in_order():
         table = model._meta.db_table
         while rows := collect.take(erasure, table, CHUNK):
             with transaction.atomic(), acting(erasure.actor):
-                count = STEPS[model](erasure, rows, now) if model in STEPS else _plainly(model, erasure, rows)
-                collect.done(erasure, table, rows)
+                if model is Entry:
+                    scopes = Scope.objects.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
+                    for scope in lock_scopes(scopes, frozen_too=True).values():
+                        scope_statistics.raise_version(scope)
+                    count = erase.erase_entries(workspace, rows, now=now)
+                elif model is DailyEvent:
+                    count = erase.erase_days(workspace, rows, now=now)
+                else:
+                    if model is SessionEvent:
+                        events = SessionEvent.objects.filter(workspace_id=workspace, pk__in=rows)
+                        if origins := [event.session.origin_of(event) for event in events.select_related("session")]:
+                            evidence.forget(workspace, origins)
+                    count = _remove(model, workspace, rows)
+                erasure.targets.filter(table_name=table, row_id__in=rows).delete()
                 add(erasure, table, count)
+
+
+def _remove(model: type[Model], workspace: int, rows: list[int]) -> int:
+    """Remove or clear rows of a table, with what hangs on them; the history of some outlived them."""
+    table = model._meta.db_table
+    values: dict[str, Any] = {"workspace": workspace, "rows": rows}
+    statement = CLEARING.get(model, f"DELETE FROM {table}")
+    with connection.cursor() as cursor:
+        for before in _BEFORE.get(model, ()):
+            cursor.execute(before, values)
+        cursor.execute(f"{statement} WHERE workspace_id = %(workspace)s AND id = ANY(%(rows)s)", values)
+        count = int(cursor.rowcount)
+        for after in _AFTER.get(model, ()):
+            cursor.execute(after, values)
+    if issubclass(model, Recorded):
+        forget_history(workspace, table, rows)
+    return count
 
 
 def add(erasure: Erasure, name: str, count: int) -> None:
     """Count what was removed."""
     erasure.counts = {**erasure.counts, name: erasure.counts.get(name, 0) + count}
     erasure.save(update_fields=["counts"])
-
-
-def _execute(statement: str, *values: Any) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return int(cursor.rowcount)
-
-
-def _plainly(model: type[Model], erasure: Erasure, rows: list[int]) -> int:
-    """Remove rows on which nothing else hangs, or what does goes along; the history of some outlived them."""
-    table = model._meta.db_table
-    count = _execute(f"DELETE FROM {table} WHERE workspace_id = %s AND id = ANY(%s)", erasure.workspace_id, rows)
-    if issubclass(model, Recorded):
-        forget_history(erasure.workspace_id, table, rows)
-    return count
-
-
-def _entries(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    scopes = Scope.objects.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
-    for scope in lock_scopes(scopes, frozen_too=True).values():
-        scope_statistics.raise_version(scope)
-    return erase.erase_entries(erasure.workspace_id, rows, now=now)
-
-
-def _buffered(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    """With what waits beside them no longer than it has to: an extraction batch that is empty goes."""
-    count = _plainly(BufferedTurn, erasure, rows)
-    _execute(
-        "DELETE FROM memories_extractionbatch b WHERE workspace_id = %s"
-        " AND NOT EXISTS (SELECT FROM memories_bufferedturn t WHERE t.batch_id = b.id)",
-        erasure.workspace_id,
-    )
-    _execute(  # whoever works on the others has to begin anew, without these
-        "UPDATE memories_extractionbatch b SET state = 'waiting', claim = NULL, error = '', turn_count = left_in.turns,"
-        " tokens = left_in.tokens FROM (SELECT batch_id, count(*) AS turns, sum(tokens) AS tokens"
-        " FROM memories_bufferedturn WHERE workspace_id = %s GROUP BY batch_id) left_in"
-        " WHERE left_in.batch_id = b.id AND b.turn_count <> left_in.turns",
-        erasure.workspace_id,
-    )
-    return count
-
-
-def _plans(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    return _execute(
-        "UPDATE memories_batchchange SET draft = '{}', note = CASE state WHEN 'planned' THEN 'erased' ELSE '' END,"
-        " state = CASE state WHEN 'planned' THEN 'left' ELSE state END WHERE workspace_id = %s AND id = ANY(%s)",
-        erasure.workspace_id,
-        rows,
-    )
-
-
-def _batches(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    _execute("UPDATE memories_batch SET undoes_id = NULL WHERE undoes_id = ANY(%s)", rows)
-    return _plainly(Batch, erasure, rows)
-
-
-def _flushes(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    return _execute(
-        "UPDATE sessions_app_flush SET goes_on_with = '' WHERE workspace_id = %s AND id = ANY(%s)",
-        erasure.workspace_id,
-        rows,
-    )
-
-
-def _events(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    events = SessionEvent.objects.filter(workspace_id=erasure.workspace_id, pk__in=rows).select_related("session")
-    if origins := [event.session.origin_of(event) for event in events]:
-        evidence.forget(erasure.workspace_id, origins)
-    return _plainly(SessionEvent, erasure, rows)
-
-
-def _sessions(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    _execute(
-        "DELETE FROM sessions_app_flush WHERE workspace_id = %s AND session_id = ANY(%s)", erasure.workspace_id, rows
-    )
-    return _plainly(Session, erasure, rows)
-
-
-def _scopes(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    """The sessions of groups go on: in them the person's scope was only who spoke last."""
-    _execute("UPDATE sessions_app_session SET user_scope_id = NULL WHERE user_scope_id = ANY(%s)", rows)
-    _execute("UPDATE memories_refusedfact SET scope_id = NULL WHERE scope_id = ANY(%s)", rows)
-    return _plainly(Scope, erasure, rows)
-
-
-#: How rows go that are not simply removed; every table whose words are cleared is here.
-STEPS: Mapping[type[Model], Callable[[Erasure, list[int], datetime], int]] = {
-    BufferedTurn: _buffered,
-    BatchChange: _plans,
-    Entry: _entries,
-    DailyEvent: lambda erasure, rows, now: erase.erase_days(erasure.workspace_id, rows, now=now),
-    Batch: _batches,
-    Flush: _flushes,
-    SessionEvent: _events,
-    Session: _sessions,
-    Scope: _scopes,
-}

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import Count
 
 from memories import postgresql
 from memories.entries import suppression
@@ -78,7 +79,8 @@ def preview(workspace: Workspace, identities: Sequence[Identity], *, now: dateti
         )
         collect.collect(erasure)
         outside.collect_lines(erasure)
-        counts = collect.count_targets(erasure)
+        tables = erasure.targets.order_by("table_name").values_list("table_name")
+        counts: dict[str, int] = dict(tables.annotate(rows=Count("pk")))
         entries = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
         first = Entry.objects.filter(pk__in=entries).order_by("-created_at").values_list("content", flat=True)
         different = list(dict.fromkeys(first[: SAMPLES * 4]))[:SAMPLES]
@@ -149,8 +151,8 @@ def _enter(erasure: Erasure, step: str) -> None:
 
 def _forget_archived(erasure: Erasure, matchers: Sequence[search.Matcher]) -> None:
     """Have the archive hold nothing of what went, nor what says something of the person."""
-    keys = set(person.own_keys(erasure.workspace, person.from_json(erasure.identities)))
-    peers, put_back = _peers_of(erasure), set(collect.take(erasure, collect.PUT_BACK, None))
+    keys, peers = set(person.keys_of(erasure)), person.peers_of(erasure)
+    put_back = set(collect.take(erasure, collect.PUT_BACK))
 
     def is_gone(table: str, row: dict[str, Any], text: str) -> bool:
         if table == archive.TRACES and (row["asker"] in peers or not keys.isdisjoint(row["scope_keys"])):
@@ -173,9 +175,8 @@ def _remove(erasure: Erasure, now: datetime) -> search.Matcher:
     remove.mark(erasure)
     # The scopes that stay and lose something
     rows = ErasureTarget.objects.filter(erasure=erasure, table_name=Entry._meta.db_table).values("row_id")
-    own = person.own_keys(erasure.workspace, person.from_json(erasure.identities))
-    others = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
-    peers = _peers_of(erasure)
+    others = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=person.keys_of(erasure))
+    peers = person.peers_of(erasure)
     scopes = {pk for pk, names in others.values_list("pk", "sender_names") if peers & names.keys()}
     touched_scopes = others.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
     scopes |= set(touched_scopes.values_list("pk", flat=True))
@@ -196,7 +197,7 @@ def _remove(erasure: Erasure, now: datetime) -> search.Matcher:
 
 def _count(erasure: Erasure, scopes: Iterable[int]) -> None:
     """Have the scopes of others know neither the person's names nor their words."""
-    peers = _peers_of(erasure)
+    peers = person.peers_of(erasure)
     for scope in Scope.objects.filter(pk__in=scopes):
         names = {name for peer, name in scope.sender_names.items() if peer in peers}
         scope.sender_names = {peer: name for peer, name in scope.sender_names.items() if peer not in peers}
@@ -208,10 +209,6 @@ def _count(erasure: Erasure, scopes: Iterable[int]) -> None:
             count_scope(scope)
         except ScopeFrozen:  # its counts are what they were; nobody writes there
             continue
-
-
-def _peers_of(erasure: Erasure) -> set[str]:
-    return {identity["peer"] for identity in erasure.identities}
 
 
 def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:

@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from django.contrib.admin.models import LogEntry
@@ -20,7 +19,8 @@ from memories.language import text
 from memories.language.text import CJK
 from memories.models import Batch, DailyEvent, Entry, Erasure, RecallTrace
 from memories.models.table import Fate, tables
-from memplatform.erasure.collect import fates
+from memplatform.erasure.collect import fates, take
+from memplatform.erasure.person import peers_of
 from sessions_app.models import Session
 
 LENGTH = 5  # words in a row; a Chinese character counts as one
@@ -33,11 +33,6 @@ def phrases_of(texts: Iterable[str]) -> set[int]:
     """The phrases of texts; none of a text that is too short for one."""
     key = _phrase_key()
     return {phrase for content in texts for phrase in _phrases(content, key)}
-
-
-def fewest_phrases(phrases: Collection[int]) -> list[int]:
-    """As many of them as an erasure keeps."""
-    return sorted(phrases)[:MOST]
 
 
 def _phrase_key() -> bytes:
@@ -74,34 +69,21 @@ class Matcher:
 
 
 CHUNK = 500
-_TEXTS = """
-    SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = %s
-    AND (data_type IN ('text', 'character varying', 'jsonb', 'json') OR udt_name IN ('_text', '_varchar'))
-    ORDER BY ordinal_position
-"""
-_HAS = """
-    SELECT EXISTS (SELECT FROM information_schema.columns
-        WHERE table_schema = current_schema() AND table_name = %s AND column_name = %s)
+#: The columns of a table, and whether words may stand in each.
+_COLUMNS = """
+    SELECT column_name,
+        data_type IN ('text', 'character varying', 'jsonb', 'json') OR udt_name IN ('_text', '_varchar')
+    FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = %s ORDER BY ordinal_position
 """
 
 
 def matcher_of(erasure: Erasure) -> Matcher:
     """What knows the person again while the rows that were found are still there."""
-    uids = [
-        uid
-        for model in (Entry, DailyEvent, Session, RecallTrace, Batch)
-        for uid in model._default_manager.filter(pk__in=_targets(erasure, model)).values_list("uid", flat=True)
-    ]
-    return Matcher(erasure.phrases, uids, _peers(erasure))
-
-
-def _targets(erasure: Erasure, model: type[Any]) -> list[int]:
-    rows = erasure.targets.filter(table_name=model._meta.db_table)
-    return list(rows.values_list("row_id", flat=True))
-
-
-def _peers(erasure: Erasure) -> list[str]:
-    return [identity["peer"] for identity in erasure.identities]
+    uids: list[UUID] = []
+    for model in (Entry, DailyEvent, Session, RecallTrace, Batch):
+        rows = model._default_manager.filter(pk__in=take(erasure, model._meta.db_table))
+        uids += rows.values_list("uid", flat=True)
+    return Matcher(erasure.phrases, uids, peers_of(erasure))
 
 
 def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
@@ -112,7 +94,7 @@ def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], N
                 rows = model._default_manager.filter(pk__in=keys)
                 add(model._meta.db_table, rows.update(**{table.clears: ""}) if table.clears else rows.delete()[0])
     # What Django and the queue keep of what people did: of no workspace, and short
-    object_ids = set(map(str, _targets(erasure, Entry))) | set(map(str, _targets(erasure, Session)))
+    object_ids = {str(pk) for model in (Entry, Session) for pk in take(erasure, model._meta.db_table)}
     log_rows = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
     models = {Entry._meta.model_name, Session._meta.model_name}
     log_pks = [
@@ -160,15 +142,14 @@ def _matching(table: str, workspace_id: int, matcher: Matcher) -> Iterator[list[
 def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:
     """What the rows of a table say in words, a page at a time by their ids."""
     with connection.cursor() as cursor:
-        cursor.execute(_TEXTS, [table])
-        columns = [row[0] for row in cursor.fetchall()]
-        is_of_workspace = _has(cursor, table, "workspace_id")
-        # Of a table whose rows hang on one other row each, that; empty: it has none, and no words
-        key = next((name for name in ("id", "entry_id", "event_id") if _has(cursor, table, name)), "")
-    if not columns or not key:
+        cursor.execute(_COLUMNS, [table])
+        columns = dict(cursor.fetchall())
+    # Of a table whose rows hang on one other row each, that; empty: it has none, and no words
+    key = next((name for name in ("id", "entry_id", "event_id") if name in columns), "")
+    if not any(columns.values()) or not key:
         return
-    words = ", ' ', ".join(f'"{column}"::text' for column in columns)
-    inside = "workspace_id = %(workspace)s AND" if is_of_workspace else ""
+    words = ", ' ', ".join(f'"{column}"::text' for column, holds_words in columns.items() if holds_words)
+    inside = "workspace_id = %(workspace)s AND" if "workspace_id" in columns else ""
     last = -1
     while True:
         with connection.cursor() as cursor:
@@ -182,8 +163,3 @@ def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:
         if len(rows) < CHUNK:
             return
         last = rows[-1][0]
-
-
-def _has(cursor: Any, table: str, column: str) -> bool:
-    cursor.execute(_HAS, [table, column])
-    return bool(cursor.fetchone()[0])

@@ -3,7 +3,7 @@
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
 from memories.models.table import Fate, tables
 from memplatform.erasure.collect import tied_by_key, ties
-from memplatform.erasure.remove import STEPS, in_order
+from memplatform.erasure.remove import CLEARING, in_order
 from sessions_app.models import Session, SessionEvent
 
 
@@ -15,7 +15,7 @@ def test_what_points_at_a_row_goes_before_it_and_memories_go_before_messages() -
 
 
 def test_a_table_whose_words_are_taken_out_says_which() -> None:
-    assert [model for model, table in tables() if table.fate is Fate.CLEARED and model not in STEPS] == []
+    assert [model for model, table in tables() if table.fate is Fate.CLEARED and model not in CLEARING] == []
 
 
 def test_every_tie_is_of_a_table_whose_rows_go_or_are_cleared() -> None:
