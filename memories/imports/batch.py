@@ -2,12 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
 from random import Random
-from typing import Protocol
 from uuid import uuid4
 
 from django.db import connection, transaction
@@ -17,6 +16,7 @@ from django.utils.translation import pgettext_lazy
 from memories import batches
 from memories.batches.steps import CreateStep, PlanRow
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
+from memories.entries.daily_events import SuppressedContent
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.confidential import find_secrets
 from memories.language.text import ENGLISH_STOPWORDS, has_han, words
@@ -97,12 +97,6 @@ class TooMuch(PlatformError):
     """It holds more than is planned at once here: bring it in by the command, which takes any number of rows."""
 
 
-class Reading(Protocol):
-    """What is read into the rows of a plan, and counted meanwhile."""
-
-    def rows(self) -> Iterator[PlanRow]: ...
-
-
 #: Memories questions are made from, drawn evenly from all of them.
 SAMPLE = 50
 _KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7af]")
@@ -161,6 +155,14 @@ class ImportReport:
     batch: Batch | None = None
     preview: Preview = field(default_factory=Preview)  # of what was tried out
 
+    def foresee(self, row: PlanRow) -> None:
+        """Count a row that would be written."""
+        if isinstance(row.step, CreateStep):
+            self.facts += 1
+            self.preview.add(row.step.draft.content)
+        else:
+            self.events += 1
+
     def count(self, batch: Batch) -> None:
         """Count what became of each row of a batch."""
         rows = BatchChange.objects.filter(batch=batch).order_by()
@@ -180,7 +182,7 @@ class ImportReport:
 
 def carry_out(
     scope: Scope,
-    reading: Reading,
+    rows: Iterator[PlanRow],
     import_report: ImportReport,
     *,
     name: str,
@@ -189,26 +191,21 @@ def carry_out(
     is_dry: bool = False,
     report: Report | None = None,
 ) -> ImportReport:
-    """Import what is read into a scope, after what a killed import has left to do; dry, only count it.
-
-    Raises ScopeFrozen, and what the reading does.
+    """Import rows, which are read meanwhile, into a scope, after what a killed import has left to do; dry, only count
+    them. Raises ScopeFrozen, and what reading them does.
     """
     if Scope.objects.get(pk=scope.pk).frozen:
         raise ScopeFrozen
     if is_dry:
-        for row in reading.rows():
-            if isinstance(row.step, CreateStep):
-                import_report.facts += 1
-                import_report.preview.add(row.step.draft.content)
-            else:
-                import_report.events += 1
+        for row in rows:
+            import_report.foresee(row)
     else:
         unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
         unfinished = unfinished.exclude(state=BatchState.PROPOSED, run__startswith=ASKED)
         for batch in list(unfinished.order_by("pk")):
             import_report.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
             _apply(batch, now, report)
-        import_report.batch = _plan(scope, reading.rows(), now=now, actor=actor, name=name)
+        import_report.batch = _plan(scope, rows, now=now, actor=actor, name=name)
         if import_report.batch:
             _apply(import_report.batch, now, report)
             import_report.count(import_report.batch)
@@ -217,22 +214,25 @@ def carry_out(
 
 
 def propose(
-    scope: Scope, reading: Reading, import_report: ImportReport, *, name: str, now: datetime, actor: str, most: int
+    scope: Scope,
+    rows: Iterator[PlanRow],
+    import_report: ImportReport,
+    *,
+    name: str,
+    now: datetime,
+    actor: str,
+    most: int,
 ) -> ImportReport:
     """Plan an import of at most so many rows without writing it: it waits until somebody approves it.
 
-    Raises ScopeFrozen, TooMuch, and what the reading does.
+    Raises ScopeFrozen, TooMuch, and what reading them does.
     """
 
     def looked_at() -> Iterator[PlanRow]:
-        for number, row in enumerate(reading.rows()):
+        for number, row in enumerate(rows):
             if number >= most:
                 raise TooMuch
-            if isinstance(row.step, CreateStep):
-                import_report.facts += 1
-                import_report.preview.add(row.step.draft.content)
-            else:
-                import_report.events += 1
+            import_report.foresee(row)
             yield row
 
     import_report.batch = _plan(scope, looked_at(), now=now, actor=actor, name=name, run=f"{ASKED}{uuid4()}")
@@ -257,6 +257,24 @@ def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
     rows = BatchChange.objects.filter(batch=batch)
     total, before = rows.count(), rows.exclude(state=ChangeState.PLANNED).count()
     batches.apply_batch(batch, now=now, report=lambda count: report(ROWS, before + count, total) if report else None)
+
+
+class AlreadyThere:
+    """What a scope holds already, as hashes: however much that is, it takes little room."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.hashes: set[Hashable] = set()
+        self._suppressed = SuppressedContent([scope])
+
+    def is_suppressed(self, content: str) -> bool:
+        return self._suppressed.covers(self.scope, content, ())
+
+    def has(self, digest: Hashable) -> bool:
+        """Whether it is there; from now on it is."""
+        count = len(self.hashes)
+        self.hashes.add(digest)
+        return len(self.hashes) == count
 
 
 def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None, str | None]]:

@@ -116,14 +116,12 @@ class Bundle:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(str(self.path))}) from problem
 
     @cached_property
-    def is_zip(self) -> bool:
-        with self.path.open("rb") as file:
-            return file.read(len(_ZIP)) in (_ZIP, _ZIP_END)
-
-    @cached_property
     def is_single(self) -> bool:
-        """Whether it is one file, whatever that is called."""
-        return not self.path.is_dir() and not self.is_zip
+        """Whether it is one file, no folder and no zip, whatever that is called."""
+        if self.path.is_dir():
+            return False
+        with self.path.open("rb") as file:
+            return file.read(len(_ZIP)) not in (_ZIP, _ZIP_END)
 
     def named(self, *patterns: str) -> list[Member]:
         """The files of such names or paths; a file that stands alone may have any."""

@@ -18,12 +18,21 @@ from django.utils.translation import gettext as _
 from memories.batches.steps import CreateStep, EventStep, PlanRow
 from memories.choices import EntryType, Source
 from memories.conf import conf
-from memories.entries.daily_events import EventDraft, SuppressedContent
+from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft
 from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
 from memories.files.layout import readable
-from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
+from memories.imports.batch import (
+    FILES,
+    AlreadyThere,
+    ImportReport,
+    LeftOut,
+    LeftOutReason,
+    Report,
+    carry_out,
+    imported,
+)
 from memories.imports.bundle import PROJECT, TOPIC, fact, profile
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
@@ -58,23 +67,10 @@ class FoundFile:
     on: date | None = None  # None: MEMORY.md, USER.md, or a subject
 
     @property
-    def is_form(self) -> bool:
-        """Whether it is made of a template that people fill in."""
-        return os.path.basename(self.path) == USER
-
-    @property
     def subject(self) -> str:
         """The subject of notes that are neither of a day nor for all times."""
         name = os.path.basename(readable(self.path))
         return "" if self.on or name in (LONG_TERM, USER) else name.removesuffix(".md")
-
-
-class FileLeftOut(Exception):
-    """A file cannot be imported."""
-
-    def __init__(self, reason: LeftOutReason) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def open_folder(name: str | Path) -> Path:
@@ -154,25 +150,26 @@ def _day_of(path: str) -> date | None:
         return None
 
 
-def read_file(folder: Path, file: FoundFile) -> str:
-    """The text of a file, its lines ended by LF alone, without a byte order mark. Raises FileLeftOut."""
+def read_file(folder: Path, file: FoundFile) -> str | LeftOut:
+    """The text of a file, its lines ended by LF alone, without a byte order mark; or why it is left out."""
+    path = readable(file.path)
     try:
         with os.fdopen(os.open(folder / file.path, _OPENING), "rb") as opened:
             about = os.fstat(opened.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise FileLeftOut(LeftOutReason.NO_FILE)
+                return LeftOut(path, LeftOutReason.NO_FILE)
             if about.st_size > conf.FILE_MAX_BYTES:
-                raise FileLeftOut(LeftOutReason.TOO_LARGE)
+                return LeftOut(path, LeftOutReason.TOO_LARGE)
             raw = opened.read(conf.FILE_MAX_BYTES)
         content = raw.decode("utf-8-sig")
-    except OSError as problem:
-        raise FileLeftOut(LeftOutReason.UNREADABLE) from problem
-    except UnicodeDecodeError as problem:
-        raise FileLeftOut(LeftOutReason.NO_TEXT) from problem
+    except OSError:
+        return LeftOut(path, LeftOutReason.UNREADABLE)
+    except UnicodeDecodeError:
+        return LeftOut(path, LeftOutReason.NO_TEXT)
     if not text.is_storable(content):
-        raise FileLeftOut(LeftOutReason.NO_TEXT)
+        return LeftOut(path, LeftOutReason.NO_TEXT)
     if text.is_blank(content):
-        raise FileLeftOut(LeftOutReason.EMPTY)
+        return LeftOut(path, LeftOutReason.EMPTY)
     return content.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -276,7 +273,7 @@ def import_folder(
         import_report.read += 1
     reading = _Reading(scope, folder, files, now, import_report, report)
     name = readable(folder.name)
-    carry_out(scope, reading, import_report, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
+    carry_out(scope, reading.rows(), import_report, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
     import_report.profile += import_report.facts if is_dry else 0
     return import_report
 
@@ -297,21 +294,20 @@ class _Reading:
         there = _AlreadyThere(self.scope)
         for n, file in enumerate(self.files, start=1):
             path = readable(file.path)
-            try:
-                content = read_file(self.folder, file)
-            except FileLeftOut as problem:
-                self.done.left_out.add(LeftOut(path, problem.reason))
+            content = read_file(self.folder, file)
+            if isinstance(content, LeftOut):
+                self.done.left_out.add(content)
                 continue
             if file.on is None:
                 # A fact of each block: of the profile, or of notes of a subject
                 fields = fact([file.subject]) if file.subject else profile()
                 for line in lines_with_context(content, file.subject):
                     self.done.read += 1
-                    if file.is_form and _UNFILLED.fullmatch(line.words):
+                    if os.path.basename(file.path) == USER and _UNFILLED.fullmatch(line.words):
                         self.done.left_out.add(LeftOut(path, LeftOutReason.EMPTY, line.number))
                     elif there.is_suppressed(line.words):
                         self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, line.number))
-                    elif there.has(line.words, fields["topic"]):
+                    elif there.has((text.fingerprint(line.words), fields["topic"])):
                         self.done.already += 1
                     else:
                         at = min(line.at or self.now, self.now)
@@ -348,14 +344,14 @@ class _Reading:
             grown = None  # what does not fit into it is an event of its own
 
 
-class _AlreadyThere:
-    """What a scope holds already, as hashes: however much that is, it takes little room."""
+class _AlreadyThere(AlreadyThere):
+    """Lines of the profile and of notes of subjects, by their topics; and lines of days."""
 
     def __init__(self, scope: Scope) -> None:
-        self._scope, self._suppressed = scope, SuppressedContent([scope])
+        super().__init__(scope)
         lasting = Q(project=PROJECT, topic=TOPIC) | Q(source=Source.MIGRATION)
         facts = Entry.objects.in_scope(scope).live().filter(lasting, type=EntryType.FACT)
-        self._facts = set(facts.values_list("fingerprint", "topic"))  # the same words of two subjects are two facts
+        self.hashes.update(facts.values_list("fingerprint", "topic"))  # the same words of two subjects are two facts
         self._lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # by day, in so little room
         self._day, self._of_day = "", set[bytes]()
         self._grown: set[int] = set()
@@ -363,19 +359,10 @@ class _AlreadyThere:
             if content and on:
                 self._lines[on] += b"".join(_line_hashes(_lines(content)))
             elif content:
-                self._facts.add((text.fingerprint(content), topic or ""))
+                self.hashes.add((text.fingerprint(content), topic or ""))
         days = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
             self._lines[day.isoformat()] += b"".join(_line_hashes(_lines(content)))
-
-    def is_suppressed(self, content: str) -> bool:
-        return self._suppressed.covers(self._scope, content, ())
-
-    def has(self, content: str, topic: str) -> bool:
-        """Whether this line of the profile, or of notes of a subject, is there; from now on it is."""
-        count = len(self._facts)
-        self._facts.add((text.fingerprint(content), topic))
-        return len(self._facts) == count
 
     def news_of(self, day: date, lines: Sequence[str]) -> set[str]:
         """The lines of the notes of a day that are not there yet, without spaces around them; now all of them are."""
@@ -389,7 +376,7 @@ class _AlreadyThere:
 
     def event_within(self, day: date, lines: Sequence[str]) -> DailyEvent | None:
         """The newest event that a file of a day made and whose lines all stand in these; each is given once."""
-        events = DailyEvent.objects.in_use().filter(workspace_id=self._scope.workspace_id, scope=self._scope)
+        events = DailyEvent.objects.in_use().filter(workspace_id=self.scope.workspace_id, scope=self.scope)
         events = events.filter(local_date=day, source=Source.MIGRATION, origins=[]).exclude(pk__in=self._grown)
         there = set(map(str.strip, lines))
         newest = next((event for event in events.order_by("-pk") if _stripped(event.content) <= there), None)

@@ -16,13 +16,14 @@ from django.utils.translation import gettext as _
 from memories.batches.steps import CreateStep, EventStep, PlanRow
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
-from memories.entries.daily_events import EventDraft, SuppressedContent
+from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft, check
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.files.layout import readable
 from memories.imports.batch import (
     READ,
+    AlreadyThere,
     ImportReport,
     LeftOut,
     LeftOutReason,
@@ -58,9 +59,9 @@ def import_file(
     Raises FileRefused or ScopeFrozen.
     """
     import_report = ImportReport(files=1)
-    reading = _Reading(scope, Bundle(path), kind, who, now, import_report, report)
+    rows = _Reading(scope, Bundle(path), kind, who, now, import_report, report).rows()
     return carry_out(
-        scope, reading, import_report, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report
+        scope, rows, import_report, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report
     )
 
 
@@ -72,8 +73,8 @@ def propose_file(
     Raises FileRefused, ScopeFrozen or TooMuch.
     """
     import_report = ImportReport(files=1)
-    reading = _Reading(scope, Bundle(path), kind, who, now, import_report, None)
-    return propose(scope, reading, import_report, name=readable(path.name), now=now, actor=actor, most=most)
+    rows = _Reading(scope, Bundle(path), kind, who, now, import_report, None).rows()
+    return propose(scope, rows, import_report, name=readable(path.name), now=now, actor=actor, most=most)
 
 
 @dataclass
@@ -116,7 +117,7 @@ class _Reading:
                     self._leave_out(item, LeftOutReason.SUPPRESSED)
                     continue
                 days = (row.step.local_date.isoformat() if isinstance(row.step, EventStep) else "" for row in rows)
-                new = [row for row, day in zip(rows, days, strict=True) if not there.has(content, day)]
+                new = [row for row, day in zip(rows, days, strict=True) if not there.has(_hash(content, day))]
                 self.done.already += len(rows) - len(new)
                 yield from new
 
@@ -191,25 +192,16 @@ def _hash(content: str, day: str) -> bytes:
     return bytes.fromhex(text.fingerprint(content)) + day.encode()
 
 
-class _AlreadyThere:
-    """What a scope holds already, or an import brought, as hashes: of a file of a million memories some 100 MB."""
+class _AlreadyThere(AlreadyThere):
+    """Memories, and events of days, of an import as well: of a file of a million memories some 100 MB."""
 
     def __init__(self, scope: Scope) -> None:
-        self._scope, self._suppressed = scope, SuppressedContent([scope])
+        super().__init__(scope)
         live = Entry.objects.in_scope(scope).live().values_list("fingerprint", flat=True)
-        self._hashes = {bytes.fromhex(fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
+        self.hashes.update(bytes.fromhex(fingerprint) for fingerprint in live.iterator(chunk_size=2_000))
         days = DailyEvent.objects.in_use().filter(scope=scope, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._hashes.add(_hash(content, day.isoformat()))
+            self.hashes.add(_hash(content, day.isoformat()))
         for words, on, _topic in imported(scope).iterator(chunk_size=2_000):
             if words:
-                self._hashes.add(_hash(words, on or ""))
-
-    def is_suppressed(self, content: str) -> bool:
-        return self._suppressed.covers(self._scope, content, ())
-
-    def has(self, content: str, day: str) -> bool:
-        """Whether it is there; from now on it is."""
-        count = len(self._hashes)
-        self._hashes.add(_hash(content, day))
-        return len(self._hashes) == count
+                self.hashes.add(_hash(words, on or ""))

@@ -24,15 +24,6 @@ class Kind(Enum):
     TABLE = "table"  # its first line
     MARKDOWN = "markdown"  # its front matter
 
-    def sign_of(self, beginning: str) -> str | None:
-        """The part of the beginning of a file that says what it is; None: it does not look so."""
-        is_json = beginning.lstrip()[:1] in ("[", "{")
-        if self == Kind.JSON:
-            return beginning if is_json else None
-        if self == Kind.MARKDOWN:
-            return beginning.partition("\n---")[0] if beginning.startswith("---\n") else None
-        return None if is_json or beginning.startswith("---\n") else beginning.partition("\n")[0]
-
 
 @dataclass(frozen=True)
 class Sign:
@@ -46,8 +37,15 @@ class Sign:
         """Raises FileRefused."""
         if not (is_single or fnmatch(member.name, self.files)):
             return False
-        sign = self.kind.sign_of(member.beginning.replace("\r\n", "\n"))
-        return sign is not None and all(word in sign for word in self.words)
+        beginning = member.beginning.replace("\r\n", "\n")
+        kind = Kind.TABLE
+        if beginning.lstrip()[:1] in ("[", "{"):
+            kind = Kind.JSON
+        elif beginning.startswith("---\n"):
+            kind = Kind.MARKDOWN
+        ends = {Kind.TABLE: "\n", Kind.MARKDOWN: "\n---"}  # of JSON all of it says what it is
+        sign = beginning.partition(ends[kind])[0] if kind in ends else beginning
+        return kind == self.kind and all(word in sign for word in self.words)
 
 
 @dataclass(frozen=True)
@@ -190,15 +188,9 @@ def recognised(bundle: Bundle) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """The name of the format of a file, a zip or a folder. Raises FileRefused."""
-    name = recognised(Bundle(path))
-    if name is None:
-        raise FileRefused(not_understood(path))
-    return name
-
-
-def not_understood(path: Path) -> str:
-    """The sentence about something of an unknown format, with all there are."""
+    """The name of the format of a file, a zip or a folder. Raises FileRefused, which names all there are."""
+    if name := recognised(Bundle(path)):
+        return name
     message = _("“%(name)s” is of no format that is known; these are, and --from names one: %(formats)s.")
     formats = "; ".join(f"{name} ({kind.title}: {kind.file})" for name, kind in FORMATS.items())
-    return message % {"name": readable(path.name), "formats": formats}
+    raise FileRefused(message % {"name": readable(path.name), "formats": formats})

@@ -74,22 +74,18 @@ def read_basic_memory(bundle: Bundle) -> Reader:
         if not lines:
             yield LeftOut(readable(member.path), LeftOutReason.EMPTY)
         for line in lines:
+            words, names, category = line.words, [title[:100]], ""
+            observation, relation = _OBSERVATION.fullmatch(words), _RELATION.fullmatch(words)
+            slots: dict[str, str] = {}
+            if observation and observation[1] not in _UNNAMED_BOX:
+                category, text = observation[1], observation[2].strip()
+                slots["tags"] = ", ".join(_TAG.findall(text))
+                text = " ".join(_TAG.sub("", text).split())
+                words = text if title.casefold() in text.casefold() else f"{title}: {text}"
+            elif relation:
+                kind, other = " ".join(relation[1].replace("_", " ").split()), relation[2].strip()
+                words = f"{title} {kind} {other}{relation[3]}".strip()
+                names.append(other[:100])
+            fields = fact([category]) | {"heading": line.heading[:300], "names": tuple(dict.fromkeys(names))}
             where: dict[str, Any] = {"number": line.number, "path": member.path, "at": line.at or at}
-            yield _basic_memory_line(title, line.words, line.heading, where)
-
-
-def _basic_memory_line(title: str, words: str, heading: str, where: dict[str, Any]) -> FileItem:
-    names: tuple[str, ...] = (title[:100],)
-    observation, relation = _OBSERVATION.fullmatch(words), _RELATION.fullmatch(words)
-    slots: dict[str, str] = {}
-    fields = fact() | {"heading": heading[:300]}
-    if observation and observation[1] not in _UNNAMED_BOX:
-        content = observation[2].strip()
-        slots["tags"] = ", ".join(_TAG.findall(content))
-        content = " ".join(_TAG.sub("", content).split())
-        words = content if title.casefold() in content.casefold() else f"{title}: {content}"
-        fields = fact([observation[1]]) | {"heading": heading[:300]}
-    elif relation:
-        kind, other = " ".join(relation[1].replace("_", " ").split()), relation[2].strip()
-        words, names = f"{title} {kind} {other}{relation[3]}".strip(), (*names, other[:100])
-    return FileItem(content=words, fields=fields | {"names": tuple(dict.fromkeys(names))}, slots=slots, **where)
+            yield FileItem(content=words, fields=fields, slots=slots, **where)

@@ -97,34 +97,25 @@ def read_hindsight(bundle: Bundle) -> Reader:
     names = ("documents/*.json", "*/documents/*.json", "observations.json", "memories*.json*")
     for member, number, item in _each(bundle, [("items", "results")], *names):
         facts = item.get("facts")
-        if facts is None:
-            yield _hindsight_unit(member, number, item)
-            continue
-        if item.get("original_text"):
+        if facts is not None and item.get("original_text"):
             yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, f"original_text: {item.get('id')}")
-        for place, unit in enumerate(facts, start=1):
-            yield _hindsight_unit(member, place, unit)
-
-
-def _hindsight_unit(member: Member, number: int, unit: dict[str, Any]) -> FileItem | LeftOut:
-    if unit.get("state") == "invalidated":
-        return LeftOut(member.path, LeftOutReason.ENDED, number, str(unit.get("invalidation_reason") or ""))
-    at = time_of(unit.get("mentioned_at") or unit.get("occurred_start") or unit.get("date") or unit.get("event_date"))
-    entities = unit.get("entities") or ()
-    names = entities.split(",") if isinstance(entities, str) else [str(entity) for entity in entities]
-    slots = {name: unit.get(name) for name in ("fact_type", "occurred_start", "occurred_end", "tags")}
-    return FileItem(
-        number=number,
-        path=member.path,
-        content=str(unit.get("text") or ""),
-        at=at,
-        fields=fact()
-        | {
-            "heading": str(unit.get("context") or "")[:300],
-            "names": tuple(dict.fromkeys(name.strip()[:100] for name in names if name.strip()))[:10],
-        },
-        slots=slots_of(slots) | slots_of(unit.get("metadata")),
-    )
+        for place, unit in [(number, item)] if facts is None else enumerate(facts, start=1):
+            if unit.get("state") == "invalidated":
+                yield LeftOut(member.path, LeftOutReason.ENDED, place, str(unit.get("invalidation_reason") or ""))
+                continue
+            at = unit.get("mentioned_at") or unit.get("occurred_start") or unit.get("date") or unit.get("event_date")
+            entities = unit.get("entities") or ()
+            every = entities.split(",") if isinstance(entities, str) else [str(entity) for entity in entities]
+            names_in_it = tuple(dict.fromkeys(name.strip()[:100] for name in every if name.strip()))[:10]
+            slots = {name: unit.get(name) for name in ("fact_type", "occurred_start", "occurred_end", "tags")}
+            yield FileItem(
+                number=place,
+                path=member.path,
+                content=str(unit.get("text") or ""),
+                at=time_of(at),
+                fields=fact() | {"heading": str(unit.get("context") or "")[:300], "names": names_in_it},
+                slots=slots_of(slots) | slots_of(unit.get("metadata")),
+            )
 
 
 def read_supermemory(bundle: Bundle) -> Reader:
