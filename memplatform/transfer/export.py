@@ -77,10 +77,6 @@ class Section:
     tell: Callable[[Sequence[Any]], Iterable[Record]] | None = None
     owner: str = "workspace_id"  # an import brings in together what belongs together
 
-    def last(self) -> int:
-        """The number of the last row of this kind there is now."""
-        return self.rows.model._base_manager.aggregate(last=Max("pk"))["last"] or 0
-
     def pages(
         self, after: Sequence[int], size: int, ends: Mapping[str, int] = MappingProxyType({})
     ) -> Iterator[list[Any]]:
@@ -334,7 +330,10 @@ def export(
         file.truncate(position.size)
         if not resumed:
             _write(file, [head | {"at": now.isoformat()}])
-            position.ends = {section.kind: section.last() for section in all_sections if section.kind in _BOUNDED}
+            models = {section.kind: section.rows.model for section in all_sections if section.kind in _BOUNDED}
+            position.ends = {
+                kind: model._base_manager.aggregate(last=Max("pk"))["last"] or 0 for kind, model in models.items()
+            }
         total = sum(section.rows.count() for section in all_sections) if report else 0
         kinds = [section.kind for section in all_sections]
         for section in all_sections[kinds.index(position.kind) if position.kind else 0 :]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -132,15 +133,6 @@ def _scopes(run: Import, page: Sequence[Line]) -> None:
         if columns["frozen"] and not run.into and scope.uid in (columns["uid"], run.ids.derived(columns["uid"])):
             run.to_freeze.append(scope)
         run.scopes[columns["uid"]] = scope
-
-
-_BRING_TABLES: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
-    "workspace": _workspace,
-    "policy": partial(_unless_there, kind="policy", model=Policy, subject=("kind", "entry_type", "scope_kind", "name")),
-    "channel": partial(_unless_there, kind="channel", model=Channel, subject=("platform", "account")),
-    "person": _people,
-    "scope": _scopes,
-}
 
 
 _SCOPES = ("user_scope", "chat_scope")
@@ -331,16 +323,19 @@ def _flushes(run: Import, page: Sequence[Line]) -> None:
         )
 
 
-_BRING_CONVERSATIONS: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
+PAGE = 1_000
+#: What brings in a page of each kind of record.
+_BRING: dict[str, Callable[[Import, Sequence[Line]], None]] = {
+    "workspace": _workspace,
+    "policy": partial(_unless_there, kind="policy", model=Policy, subject=("kind", "entry_type", "scope_kind", "name")),
+    "channel": partial(_unless_there, kind="channel", model=Channel, subject=("platform", "account")),
+    "person": _people,
+    "scope": _scopes,
     "session": _sessions,
     "message": _messages,
     "flush": _flushes,
+    **remembered.BRING,
 }
-
-
-PAGE = 1_000
-#: What brings in a page of each kind of record.
-_BRING = {**_BRING_TABLES, **_BRING_CONVERSATIONS, **remembered.BRING}
 
 
 def import_export(
@@ -390,14 +385,6 @@ def import_export(
 
 def _pages_of(file: Path) -> Iterator[tuple[str, list[Line]]]:
     """Runs of lines of one kind."""
-    page: list[Line] = []
-    kind = ""
-    for number, record in lines(file):
-        if page and (record["record"] != kind or len(page) == PAGE):
+    for kind, of_kind in groupby(lines(file), key=lambda line: line[1]["record"]):
+        while kind not in (HEAD, END) and (page := list(islice(of_kind, PAGE))):
             yield kind, page
-            page = []
-        kind = record["record"]
-        if kind not in (HEAD, END):
-            page.append((number, record))
-    if page:
-        yield kind, page
