@@ -33,23 +33,14 @@ class Program:
 def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Program]:
     """Every child, by its name in Heartbeat."""
     module = (*PYTHON, "-m")
-    return {
-        "web": Program((*module, "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
-        "embedder": Program(
-            (*module, "memplatform.processes.command_line", "embedder"), partial(_command, "embedder"), nice=19
-        ),
-        "worker": Program(
-            (*module, "memplatform.processes.command_line", "worker"), partial(_command, "worker"), nice=5
-        ),
-        "channels": Program(
-            (*module, "memplatform.processes.command_line", "channels"), partial(_command, "channels"), nice=5
-        ),
-        **(
-            {"mcp": Program((*module, "memplatform.processes.mcp", host, str(mcp_port)), address=(host, mcp_port))}
-            if mcp_port
-            else {}
-        ),
-    }
+    children = {"web": Program((*module, "memplatform.processes.web", host, str(port)), partial(_serve, host, port))}
+    for name, nice in (("embedder", 19), ("worker", 5), ("channels", 5)):
+        command = (*module, "memplatform.processes.command_line", name)
+        children[name] = Program(command, partial(_command, name), nice)
+    if mcp_port:
+        command = (*module, "memplatform.processes.mcp", host, str(mcp_port))
+        children["mcp"] = Program(command, address=(host, mcp_port))
+    return children
 
 
 def _serve(host: str, port: int) -> None:

@@ -107,30 +107,24 @@ class Supervisor:
         """Keep database and children running until a condition holds; a signal ends it by an exception."""
         next_look = 0.0
         while not until():
-            self.restart_database()
+            if self.data and not postgres.is_up(self.data):
+                self.say(_("The database has stopped; starting it again."))
+                self.downtimes.gone(DATABASE, IncidentKind.STOPPED, timezone.now())
+                try:
+                    postgres.up(self.data)
+                except postgres.PostgresError as problem:
+                    self.say(str(problem))
+                    time.sleep(_LOOK_EVERY)
             for child in self.children:
-                self.restart_if_ended(child)
+                if child.has_exited():
+                    self.downtimes.gone(child.name, IncidentKind.STOPPED, timezone.now())
+                    self.handle_exit(child, _("%(name)s has ended") % {"name": child.name})
+                elif child.process is None and time.monotonic() >= child.due_at:
+                    child.start()
             if time.monotonic() >= next_look:
                 self.check_heartbeats(now=timezone.now())
                 next_look = time.monotonic() + _LOOK_EVERY
             time.sleep(_TICK)
-
-    def restart_database(self) -> None:
-        if self.data and not postgres.is_up(self.data):
-            self.say(_("The database has stopped; starting it again."))
-            self.downtimes.gone(DATABASE, IncidentKind.STOPPED, timezone.now())
-            try:
-                postgres.up(self.data)
-            except postgres.PostgresError as problem:
-                self.say(str(problem))
-                time.sleep(_LOOK_EVERY)
-
-    def restart_if_ended(self, child: Child) -> None:
-        if child.has_exited():
-            self.downtimes.gone(child.name, IncidentKind.STOPPED, timezone.now())
-            self.handle_exit(child, _("%(name)s has ended") % {"name": child.name})
-        elif child.process is None and time.monotonic() >= child.due_at:
-            child.start()
 
     def handle_exit(self, child: Child, what: str) -> None:
         child.send(signal.SIGKILL)  # the rest of its group
