@@ -41,21 +41,6 @@ def fingerprints_of(connection: "psycopg.Connection[tuple[str, ...]]") -> Finger
     return fingerprints
 
 
-def write_fingerprints(file: Path, fingerprints: Fingerprints) -> None:
-    file.touch(mode=0o600, exist_ok=False)
-    file.write_text(json.dumps(fingerprints, indent=1))
-
-
-def differing_tables(file: Path, url: str) -> list[str]:
-    """The tables of a database that hold something else than is written down; where nothing is written, none."""
-    if not file.exists():
-        return []
-    expected: Fingerprints = json.loads(file.read_text())
-    with psycopg.connect(url) as connection:
-        current = fingerprints_of(connection)
-    return sorted(table for table in expected.keys() | current.keys() if expected.get(table) != current.get(table))
-
-
 ROLES = "roles.sql"
 DUMP = "database.dump"
 TABLES = "tables.json"
@@ -93,7 +78,8 @@ def backup(data: Path, target: Path) -> None:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
             _write(place, draft / DUMP, "pg_dump", "--format=custom", f"--snapshot={snapshot[0]}")
-            write_fingerprints(draft / TABLES, fingerprints_of(connection))
+            (draft / TABLES).touch(mode=0o600, exist_ok=False)
+            (draft / TABLES).write_text(json.dumps(fingerprints_of(connection), indent=1))
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
         if (data / ERASURES).is_dir():
@@ -158,10 +144,14 @@ def restore(data: Path, source: Path) -> None:
         words = ("--single-transaction", "--exit-on-error")
         if complaint := _read(place, source / DUMP, "pg_restore", *words):
             raise PostgresError(f"The backup could not be taken in: {complaint}")
-        if differing := differing_tables(source / TABLES, url):
-            raise PostgresError(
-                f"The backup was taken in, but differs from what was backed up in: {', '.join(differing)}"
-            )
+        if (source / TABLES).exists():  # an older version wrote nothing down of what its tables held
+            expected: Fingerprints = json.loads((source / TABLES).read_text())
+            with psycopg.connect(url) as connection:
+                current = fingerprints_of(connection)
+            if differing := sorted(name for name in expected | current if expected.get(name) != current.get(name)):
+                raise PostgresError(
+                    f"The backup was taken in, but differs from what was backed up in: {', '.join(differing)}"
+                )
         if (source / CREDENTIALS).exists():
             shutil.copytree(source / CREDENTIALS, data / CREDENTIALS, dirs_exist_ok=True)
         if (source / ERASURES).is_dir():

@@ -61,15 +61,6 @@ def send(server: Postmaster, number: signal.Signals) -> None:
         return
 
 
-def is_gone_within(server: Postmaster, cluster: Path, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while _serves(server.pid, cluster):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def _serves(pid: int, cluster: Path) -> bool:
     try:
         process = psutil.Process(pid)
@@ -146,7 +137,12 @@ def down(data: Path) -> None:
             (signal.SIGKILL, _IMMEDIATE_SECONDS),
         ):
             send(server, number)
-            if is_gone_within(server, place.cluster, seconds):
+            end = time.monotonic() + seconds
+            while _serves(server.pid, place.cluster):
+                if time.monotonic() > end:
+                    break
+                time.sleep(0.02)
+            else:
                 return
         raise PostgresError(f"The database server (process {server.pid}) does not stop.")
 
