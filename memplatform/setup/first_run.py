@@ -28,21 +28,16 @@ DEMO_PLATFORM = "cli"
 DEMO_QUESTION = json.dumps({"address": {"platform": DEMO_PLATFORM}, "message": "On which day is my bakery closed?"})
 
 
-def demo_turns(now: datetime) -> list[Turn]:
-    """Every turn of the conversation, by lines of how many hours ago it was, the user's words and the answer."""
-    address = Address(platform=DEMO_PLATFORM)
-    with Path(__file__).with_name("demo.tsv").open(encoding="utf-8") as file:
-        return [
-            Turn(address=address, user=user, assistant=answer, at=now - timedelta(hours=float(hours)))
-            for hours, user, answer in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        ]
-
-
 def take_demo_turns(caller: Caller, *, now: datetime) -> None:
-    """All of it or nothing, as a bot reports turns; only where nothing is remembered."""
-    with transaction.atomic():
+    """The conversation, all of it or nothing, as a bot reports turns; only where nothing is remembered.
+
+    Its lines are how many hours ago a turn was, the user's words and the answer.
+    """
+    with transaction.atomic(), Path(__file__).with_name("demo.tsv").open(encoding="utf-8") as file:
         if not Entry.objects.exists():
-            for turn in demo_turns(now):
+            for hours, user, answer in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                at = now - timedelta(hours=float(hours))
+                turn = Turn(address=Address(platform=DEMO_PLATFORM), user=user, assistant=answer, at=at)
                 take_turn(caller, turn, now=now)
 
 

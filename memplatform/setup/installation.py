@@ -121,7 +121,7 @@ def ensure(root: Path, files: tuple[str, ...], *, again: bool = False) -> None:
     venv = Venv(root)
     if not again and venv.has(files):
         return
-    with _explain_os_errors(root), _alone(root) as venv.lock:
+    with _alone(root) as venv.lock:
         if again:
             venv.forget_failures()
         if venv.has(files):  # somebody else has just done it
@@ -298,23 +298,19 @@ def pip_error(what: str, output: str, log: Path) -> str:
 
 
 @contextmanager
-def _explain_os_errors(root: Path) -> Iterator[None]:
+def _alone(root: Path) -> Iterator[int]:
+    """The lock of a checkout, held inside; what the disk refuses there is a sentence."""
     try:
-        yield
+        with (root / ".bootstrap.lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print("Another start is installing the packages; waiting for it …", flush=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield file.fileno()
     except OSError as problem:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             raise CannotInstall(f"The disk that holds {root} is full.") from problem
         if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise CannotInstall(f"Nothing can be installed in {root}: the folder is not writable.") from problem
         raise
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[int]:
-    with (root / ".bootstrap.lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("Another start is installing the packages; waiting for it …", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield file.fileno()

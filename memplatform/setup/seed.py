@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -60,22 +60,15 @@ class Sizes:
     """How many rows of each kind there are to be."""
 
     entries: int
+    scopes: int
+    sessions: int
+    batches: int
+    traces: int
 
-    @property
-    def scopes(self) -> int:
-        return max(self.entries // ENTRIES_A_SCOPE, 1)
-
-    @property
-    def sessions(self) -> int:
-        return max(self.entries // ENTRIES_A_SESSION, 1)
-
-    @property
-    def batches(self) -> int:
-        return max(self.entries // ENTRIES_A_BATCH, 1)
-
-    @property
-    def traces(self) -> int:
-        return max(self.entries // ENTRIES_A_TRACE, 1)
+    @classmethod
+    def of(cls, entries: int) -> Self:
+        shares = (ENTRIES_A_SCOPE, ENTRIES_A_SESSION, ENTRIES_A_BATCH, ENTRIES_A_TRACE)
+        return cls(entries, *(max(entries // share, 1) for share in shares))
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ class _Sentence:
 
 def seed(workspace: Workspace, entries: int, *, now: datetime, report: Report) -> dict[str, int]:
     """Fill a workspace with so many entries and what belongs to them; the number of rows by kind."""
-    sizes = Sizes(entries)
+    sizes = Sizes.of(entries)
     scopes = [_scope(workspace, n) for n in range(sizes.scopes)]
     places = [scope.pk for scope in Scope.objects.bulk_create(scopes, batch_size=2_000)]
     first = reserve_ids(Entry, entries), reserve_ids(Session, sizes.sessions), reserve_ids(Batch, sizes.batches)
