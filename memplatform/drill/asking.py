@@ -117,8 +117,10 @@ class Doors:
         self.canaries: Mapping[str, Canary] = {}
         self.rules: Mapping[str, str] = {}
 
-    def ask_from(self, asker: Asker, caller: Caller) -> None:
-        """The doors that start from an address, in every wording: all of them, or as many as are due."""
+    def ask_from(self, asker: Asker, caller: Caller, canaries: Sequence[Canary]) -> None:
+        """The doors that start from an address, in every wording: all of them, or as many as are due; and the paths of
+        others' words, as a model reads them that was given one.
+        """
         address = dict(asker.address or {})
         for words in self.effort.wordings:
             question = {"address": address, "message": words}
@@ -147,13 +149,8 @@ class Doors:
                 context = context_for(caller, Address(**address), words, token_budget=4_000, now=self._now)
                 served_text = "\n".join([context.text, *(message.content for message in context.history)])
                 self._probes.listen("platform", asker, served_text, self.canaries, self.rules)
-
-    def read_from(self, asker: Asker, canaries: Sequence[Canary]) -> None:
-        """The paths of others' words, as a model reads them that was given one."""
-        for canary in canaries:
-            for path in canary.paths:
-                body = {"address": dict(asker.address or {}), "path": path}
-                self._post("tool read", asker, "tools/memory_get", body)
+        for path in (path for canary in canaries for path in canary.paths):
+            self._post("tool read", asker, "tools/memory_get", {"address": address, "path": path})
 
     def ask_with_key(
         self, asker: Asker, scopes: Sequence[Scope], canaries: Sequence[Canary], traces: list[str]

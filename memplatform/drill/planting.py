@@ -71,9 +71,6 @@ class Planted:
     canaries: list[Canary] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # scopes that are frozen, or in a conversation
 
-    def by_token(self) -> dict[str, Canary]:
-        return {canary.token: canary for canary in self.canaries}
-
 
 def home_of(scope: Scope, member: str) -> Home:
     """A scope with its address; a group is spoken in by this member."""

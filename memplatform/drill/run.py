@@ -190,14 +190,14 @@ def _drill_some(
     report.canaries.update(canary.place for canary in planted.canaries)
 
     doors = Doors(workspace, report.probes, effort, now=now)
-    doors.canaries, doors.rules = planted.by_token(), _rules(workspace, homes)
+    doors.canaries = {canary.token: canary for canary in planted.canaries}
+    doors.rules = _rules(workspace, homes)
     key = _key(workspace, "drill", ())
     askers = list(_askers(homes, key, f"{ACTOR}-nobody"))
     traces: list[str] = []
     for number, asker in enumerate(askers):
-        doors.ask_from(asker, caller)
         others = [canary for canary in planted.canaries if not asker.may_hear(canary, doors.rules)]
-        doors.read_from(asker, others[number % 3 :: 3][: effort.read])
+        doors.ask_from(asker, caller, others[number % 3 :: 3][: effort.read])
         if number < 2 and (trace := doors.trace_of(asker)):
             traces.append(trace)
         advance((number + 1) / (len(askers) + KEYS_WEIGH))
