@@ -24,7 +24,7 @@ from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import import_file
 from memories.imports.formats import FORMATS, format_of, recognised
 from memories.management import command_line
-from memories.models import Batch, Workspace
+from memories.models import Workspace
 from memplatform.transfer.importing import import_export
 from memplatform.transfer.records import is_export, name_of_workspace
 from memplatform.transfer.run import TransferReport
@@ -76,11 +76,7 @@ class Command(BaseCommand):
                 } | {"asked": after.asked, "still_served": round(before.still_served(after), 4)}
             self.stdout.write(json.dumps(answer, ensure_ascii=False))
             return
-        if isinstance(report, TransferReport):
-            lines = _lines_of_export(report, is_dry)
-        else:
-            lines = _lines_of_import(report, is_dry)
-        self.stdout.write("\n".join(lines))
+        self.stdout.write("\n".join(_lines_of(report, is_dry)))
         if before and after:
             self.stdout.write("\n".join(_lines_of_scores(before, after)))
 
@@ -207,43 +203,35 @@ def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
     )
 
 
-def _lines_of_import(report: ImportReport, is_dry: bool) -> Iterator[str]:
-    if report.continued:
-        count = report.continued
-        yield ngettext(
-            "An import that had been stopped was finished first: %(count)d row.",
-            "An import that had been stopped was finished first: %(count)d rows.",
-            count,
-        ) % {"count": count}
-    counts = {"files": report.files, "facts": report.facts, "events": report.events}
-    if is_dry:
-        yield _("%(files)d files. Memories to be written: %(facts)d, daily events: %(events)d.") % counts
-        yield from _secrets_and_languages(report.preview)
+def _lines_of(report: ImportReport | TransferReport, is_dry: bool) -> Iterator[str]:
+    if isinstance(report, TransferReport):
+        batches, already = report.batches, report.already.total()
+        counts_line = command_line.counts_line(dict(report.created) | {"files": report.files}, as_json=False)
+        head = _("To be written: %(counts)s.") if is_dry else _("Written: %(counts)s.")
+        yield head % {"counts": counts_line}
     else:
-        yield _("%(files)d files. Memories written: %(facts)d, daily events: %(events)d.") % counts
-    if report.merged:
-        yield _("Memories that became part of one that says nearly the same: %(count)d.") % {"count": report.merged}
-    if report.already:
-        yield _("There already: %(count)d.") % {"count": report.already}
+        batches, already = [report.batch] if report.batch else [], report.already
+        if report.continued:
+            yield ngettext(
+                "An import that had been stopped was finished first: %(count)d row.",
+                "An import that had been stopped was finished first: %(count)d rows.",
+                report.continued,
+            ) % {"count": report.continued}
+        counts = {"files": report.files, "facts": report.facts, "events": report.events}
+        if is_dry:
+            yield _("%(files)d files. Memories to be written: %(facts)d, daily events: %(events)d.") % counts
+            yield from _secrets_and_languages(report.preview)
+        else:
+            yield _("%(files)d files. Memories written: %(facts)d, daily events: %(events)d.") % counts
+        if report.merged:
+            yield _("Memories that became part of one that says nearly the same: %(count)d.") % {"count": report.merged}
+    if already:
+        yield _("There already: %(count)d.") % {"count": already}
     yield from _left_out(report.left_out)
-    if report.facts and report.profile > conf.PROFILE_MAX:
+    if isinstance(report, ImportReport) and report.facts and report.profile > conf.PROFILE_MAX:
         message = _("The profile has %(count)d lines now; with a message goes only the %(most)d weightiest.")
         yield message % {"count": report.profile, "most": conf.PROFILE_MAX}
-    yield from _undo([report.batch] if report.batch else [])
-
-
-def _lines_of_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
-    head = _("To be written: %(counts)s.") if is_dry else _("Written: %(counts)s.")
-    yield head % {"counts": command_line.counts_line(dict(report.created) | {"files": report.files}, as_json=False)}
-    if report.already.total():
-        yield _("There already: %(count)d.") % {"count": report.already.total()}
-    yield from _left_out(report.left_out)
-    yield from _undo(report.batches)
-
-
-def _undo(batches: list[Batch]) -> Iterator[str]:
-    """How to take it all back: a batch by its id, several of one run by the run."""
-    if batches:
+    if batches:  # a batch is taken back by its id, several of one run by the run
         which = str(batches[0].uid) if len(batches) == 1 else batches[0].run
         yield _("To take it back: manage.py batch undo %(batch)s") % {"batch": which}
 

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Command(BaseCommand):
             effort = QUICK if options["quick"] else Effort(wordings=WORDINGS[: options["wordings"]])
             report = drill(
                 workspace, sample=options["sample"], effort=effort, now=now,
-                progress=self._progress_in_json if options["json"] else self._progress,
+                progress=partial(self._progress, as_json=options["json"]),
             )  # fmt: skip
             outcome = settle(report, now=timezone.now(), run=options["run"])
             if options["report"]:
@@ -59,12 +60,12 @@ class Command(BaseCommand):
         if not report.is_clean:
             raise CommandError(_("The walls did not hold, or the drill proves nothing: see above."))
 
-    def _progress(self, probes: int, about: int) -> None:
+    def _progress(self, probes: int, about: int, *, as_json: bool) -> None:
+        if as_json:
+            self.stderr.write(json.dumps({"probes": probes, "of_about": about}), self.style.NOTICE)
+            return
         words = _("%(asked)d of about %(about)d probes") % {"asked": probes, "about": about}
         self.stdout.write(f"{words}   ", ending="\r")
-
-    def _progress_in_json(self, probes: int, about: int) -> None:
-        self.stderr.write(json.dumps({"probes": probes, "of_about": about}), self.style.NOTICE)
 
     def _tell(self, report: Report) -> None:
         self.stdout.write("")

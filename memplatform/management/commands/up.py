@@ -193,10 +193,7 @@ class Command(BaseCommand):
                 return False
             return {child.name for child in supervisor.children} <= beating
 
-        def is_over() -> bool:
-            return is_ready() or time.monotonic() > end
-
-        supervisor.watch(until=is_over)
+        supervisor.watch(until=lambda: is_ready() or time.monotonic() > end)
         if time.monotonic() > end:
             words = [f"{child.name}: {child.last_words()}" for child in supervisor.children]
             sentence = _("It was not ready within %(seconds)d seconds (%(words)s).")
