@@ -372,24 +372,21 @@ def _struck_at_once(text: str, targets: Sequence[Block], at: datetime) -> str | 
     expected = [_words_of(block) for _piece, block in pairs if block not in target_set]
     lines = lines_of(text)
     for way in range(_WAYS):
-        new_text = _with_struck(lines, target_pieces, way, at)
-        if new_text is not None and [_words_of(block) for block in blocks(new_text)] == expected:
+        # Each piece by itself in one of the ways, or the last of those it has
+        out: list[str] = []
+        begin = 0
+        for piece in target_pieces:
+            part = lines[piece.start : piece.end]
+            own = replace(piece, start=0, end=len(part))
+            ways = list(islice(struck_out(part, own, at), way + 1))
+            if not ways or piece.start < begin:
+                return None
+            out += [*lines[begin : piece.start], ways[-1]]
+            begin = piece.end
+        new_text = "".join([*out, *lines[begin:]])
+        if [_words_of(block) for block in blocks(new_text)] == expected:
             return bom + new_text
     return None
-
-
-def _with_struck(lines: list[str], target_pieces: Sequence[Piece], way: int, at: datetime) -> str | None:
-    """The text of these lines, with each piece struck out by itself in one of the ways, or the last of those it has."""
-    out, begin = [], 0
-    for piece in target_pieces:
-        part = lines[piece.start : piece.end]
-        own = replace(piece, start=0, end=len(part))
-        ways = list(islice(struck_out(part, own, at), way + 1))
-        if not ways or piece.start < begin:
-            return None
-        out += [*lines[begin : piece.start], ways[-1]]
-        begin = piece.end
-    return "".join([*out, *lines[begin:]])
 
 
 def _put_back(text: str, lines: Sequence[tuple[Struck, str]]) -> str | None:

@@ -227,7 +227,7 @@ class _Reader:
                 case "inline":
                     opened = tokens[number - 1]
                     if opened.type == "heading_open":
-                        if not self._is_archived((token.map or [0])[0]):
+                        if (token.map or [0])[0] not in self.archives:
                             level = int(opened.tag[1:])
                             depth = len(self.around)
                             self.headings = [above for above in self.headings if above[0] < depth or above[1] < level]
@@ -260,11 +260,8 @@ class _Reader:
         return Piece(kind, start, end, raw, heading, markup=token.markup, origins=self.origins)
 
     def _outside_archive(self, piece: Piece) -> Iterator[Piece]:
-        if not self._is_archived(piece.start):
+        if piece.start not in self.archives:
             yield piece
-
-    def _is_archived(self, line: int) -> bool:
-        return line in self.archives
 
 
 def _path_of(headings: Iterable[str]) -> str:
