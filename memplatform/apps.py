@@ -5,7 +5,6 @@ from typing import Any
 from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
 from django.core.checks import register
-from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
 from memories import tracing
@@ -46,11 +45,7 @@ class SiteConfig(admin_apps.SimpleAdminConfig):
         apps.get_app_config("django_q").verbose_name = _("Machine room")
         for app in OURS:
             for model in apps.get_app_config(app).get_models():
-                name_fields(model)
-
-
-def name_fields(model: type[Model]) -> None:
-    """A field without a name of its own, as most foreign keys, is called by what it points to, in every language."""
-    for field in model._meta.concrete_fields:
-        if field._verbose_name is None:  # type: ignore[attr-defined]
-            field.verbose_name = _(field.name.replace("_", " "))
+                # A field without a name of its own, as most foreign keys, is called by what it points to
+                for field in model._meta.concrete_fields:
+                    if field._verbose_name is None:  # type: ignore[attr-defined]
+                        field.verbose_name = _(field.name.replace("_", " "))
