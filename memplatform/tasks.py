@@ -4,8 +4,7 @@ import json
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from tempfile import TemporaryFile
 from threading import Timer
 
@@ -105,12 +104,17 @@ def drill_workspace(
         drill = subprocess.Popen(  # noqa: S603 (a command of ours)
             [*command, "--run", run, "--workspace", name], stdout=answer, stderr=subprocess.PIPE, text=True
         )
-        with drill, _ended_after(DRILL_SECONDS, drill):
-            for line in drill.stderr or ():
-                if line.startswith("{"):
-                    report(json.loads(line))
-                else:
-                    output.append(line)
+        clock = Timer(DRILL_SECONDS, drill.kill)
+        with drill:
+            clock.start()
+            try:
+                for line in drill.stderr or ():
+                    if line.startswith("{"):
+                        report(json.loads(line))
+                    else:
+                        output.append(line)
+            finally:
+                clock.cancel()
         answer.seek(0)
         try:
             outcome = json.loads(answer.read())
@@ -123,17 +127,6 @@ def drill_workspace(
         problem = Leak if counts["leaks"] or counts["left_behind"] else UncleanDrill
         raise problem("leaks {leaks}, faults {faults}, words left behind {left_behind}".format(**counts))
     return counts
-
-
-@contextmanager
-def _ended_after(seconds: float, process: subprocess.Popen[str]) -> Iterator[None]:
-    """Kill a process that takes longer."""
-    clock = Timer(seconds, process.kill)
-    clock.start()
-    try:
-        yield
-    finally:
-        clock.cancel()
 
 
 def count_scopes_to_drill(workspace_id: int) -> dict[str, int]:

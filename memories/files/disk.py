@@ -117,11 +117,24 @@ def locked(folder: ScopeFolder, path: str, flags: int, *, create: bool) -> Itera
     """Folder, name and file, the file locked. Raises FileBusy, and FileNotFoundError where it is not to be made."""
     until = time.monotonic() + conf.FILE_LOCK_SECONDS
     with folder_of(folder, path, create=create) as (folder_fd, name):
-        fd = _lock(folder_fd, name, flags | (os.O_CREAT if create else 0), until)
-        try:
-            yield folder_fd, name, fd
-        finally:
-            os.close(fd)  # and the lock with it
+        while True:
+            fd = open_file(folder_fd, name, flags | (os.O_CREAT if create else 0))
+            try:
+                pause = _FIRST_WAIT
+                while True:
+                    try:
+                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError as error:
+                        if time.monotonic() > until:
+                            raise FileBusy() from error
+                    time.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_WAIT)
+                if is_same(folder_fd, name, fd):  # else it was replaced while we waited
+                    yield folder_fd, name, fd
+                    return
+            finally:
+                os.close(fd)  # and the lock with it
 
 
 def is_same(folder_fd: int, name: str, fd: int) -> bool:
@@ -131,28 +144,6 @@ def is_same(folder_fd: int, name: str, fd: int) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(there, os.fstat(fd))
-
-
-def _lock(folder_fd: int, name: str, flags: int, until: float) -> int:
-    while True:
-        fd = open_file(folder_fd, name, flags)
-        pause, is_ours = _FIRST_WAIT, False
-        try:
-            while True:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError as error:
-                    if time.monotonic() > until:
-                        raise FileBusy() from error
-                time.sleep(pause)
-                pause = min(2 * pause, _LONGEST_WAIT)
-            is_ours = is_same(folder_fd, name, fd)
-        finally:
-            if not is_ours:
-                os.close(fd)
-        if is_ours:
-            return fd
 
 
 LINE_CHARS = 20_000  # of one line that is shown

@@ -109,10 +109,6 @@ class Report:
             "left_behind": self.left,
         }
 
-    def signed(self) -> dict[str, Any]:
-        """The report with the signature of this installation."""
-        return signed(self.body())
-
 
 class _RolledBack(Exception):
     """Ends the transaction of a part of a drill, with all that was planted in it."""
@@ -299,7 +295,7 @@ def settle(report: Report, *, now: datetime, run: str = "") -> dict[str, Any]:
     `run` names the run of the job it was, by which its page finds the report.
     """
     suppression.begin()  # the key reports are signed with, unless there is one
-    result = report.signed()
+    result = signed(report.body())
     figures = {"scopes": report.scopes, "probes": report.probe_count, "leaks": report.leak_count}
     figures["faults"] = report.fault_count
     with transaction.atomic():

@@ -105,29 +105,31 @@ class Kind:
 
     def read(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """The columns in a record, as Python values. Raises RecordRefused."""
-        return {name: self._value(record, name) for name in self.columns}
-
-    def _value(self, record: Mapping[str, Any], name: str) -> Any:
-        if name not in record and name in self.later:
-            return self.later[name]
-        if name not in record:
-            raise RecordRefused(_("“%(name)s” is missing.") % {"name": name})
-        column: Any = self.model._meta.get_field(name)
-        if record[name] is None:
-            if column.null:
-                return None
-            raise RecordRefused(_("“%(name)s” is empty.") % {"name": name})
-        try:
-            value = column.to_python(record[name])
-            column.run_validators(value)
-        except (ValidationError, ValueError, TypeError, AttributeError) as problem:
-            why = " ".join(problem.messages) if isinstance(problem, ValidationError) else str(problem)
-            raise RecordRefused(_("“%(name)s”: %(why)s") % {"name": name, "why": why}) from problem
-        if column.choices and value not in ("", *(choice for choice, _label in column.flatchoices)):
-            raise RecordRefused(_("“%(name)s”: “%(value)s” is not known.") % {"name": name, "value": value})
-        if isinstance(column, DateTimeField) and value.tzinfo is None:
-            raise RecordRefused(_("“%(name)s”: the time says no zone.") % {"name": name})
-        return value
+        values: dict[str, Any] = {}
+        for name in self.columns:
+            if name not in record:
+                if name not in self.later:
+                    raise RecordRefused(_("“%(name)s” is missing.") % {"name": name})
+                values[name] = self.later[name]
+                continue
+            column: Any = self.model._meta.get_field(name)
+            if record[name] is None:
+                if not column.null:
+                    raise RecordRefused(_("“%(name)s” is empty.") % {"name": name})
+                values[name] = None
+                continue
+            try:
+                value = column.to_python(record[name])
+                column.run_validators(value)
+            except (ValidationError, ValueError, TypeError, AttributeError) as problem:
+                why = " ".join(problem.messages) if isinstance(problem, ValidationError) else str(problem)
+                raise RecordRefused(_("“%(name)s”: %(why)s") % {"name": name, "why": why}) from problem
+            if column.choices and value not in ("", *(choice for choice, _label in column.flatchoices)):
+                raise RecordRefused(_("“%(name)s”: “%(value)s” is not known.") % {"name": name, "value": value})
+            if isinstance(column, DateTimeField) and value.tzinfo is None:
+                raise RecordRefused(_("“%(name)s”: the time says no zone.") % {"name": name})
+            values[name] = value
+        return values
 
 
 def _kind(model: type[Model], export: Export) -> Kind:

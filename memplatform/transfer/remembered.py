@@ -16,7 +16,6 @@ from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
 from memories.imports.batch import LeftOutReason
 from memories.language import text
 from memories.models import DailyEvent, Entry, Link, Scope, Suppression
-from memories.models.change import acting
 from memplatform.transfer.records import (
     ACCESS,
     CHANGE,
@@ -112,8 +111,7 @@ def _days(run: Import, page: Sequence[Line]) -> None:
     for scope, new in _new_by_scope(run, "day", DailyEvent, page).items():
         rows = _without_erased(run, scope, new)
         _rename(run, [columns for _n, _record, columns in rows])
-        batch = run.batch(scope)
-        with acting(run.actor, batch=batch.pk, run=batch.run):
+        with run.batch(scope) as batch:
             events = daily_events.bring_in(scope, [columns for _n, _record, columns in rows])
             items = [event for event in events if event is not None]
             drafts = [
@@ -152,8 +150,7 @@ def _entries(run: Import, page: Sequence[Line]) -> None:
         later = run.ids.here(_target(run, Entry), {UUID(uid) for uid in later_uids if uid})
         successors = {str(uid): entry.pk for uid, entry in later.items()}
         exported_entries = [_exported_entry(run, scope, row, evidence[row[0]], successors) for row in rows]
-        batch = run.batch(scope)
-        with acting(run.actor, batch=batch.pk, run=batch.run):
+        with run.batch(scope) as batch:
             entries = exported.bring_in(scope, exported_entries)
             new_rows = [entry for entry in entries if entry is not None]
             drafts = [
@@ -229,8 +226,7 @@ def _successors(run: Import, page: Sequence[Line]) -> None:
         if successor.is_news(entry):
             of_scope[entry.scope].append(successor)
     for scope, some in of_scope.items():
-        batch = run.batch(scope)
-        with acting(run.actor, batch=batch.pk, run=batch.run):
+        with run.batch(scope):
             exported.name_successors(some)
 
 
@@ -271,8 +267,7 @@ def _tie(
     for scope, rows in ready.items():
         if kind == "suppression":
             _rename(run, rows)
-        batch = run.batch(scope)
-        with acting(run.actor, batch=batch.pk, run=batch.run):
+        with run.batch(scope):
             store(rows)
         run.done.created[kind] += len(rows)
 

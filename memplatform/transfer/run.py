@@ -2,7 +2,8 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -18,6 +19,7 @@ from memories.exceptions import PathNotAllowed
 from memories.files.layout import ScopeFolder, folder_in, resolve_path
 from memories.imports.batch import AllLeftOut, LeftOut, LeftOutReason
 from memories.models import Batch, Scope, Workspace
+from memories.models.change import acting
 from memplatform.transfer.export import FILES
 from memplatform.transfer.records import Place
 from sessions_app.models import Session
@@ -170,15 +172,18 @@ class Import:
     batches: dict[int, Batch] = field(default_factory=dict)  # by scope
     run: str = field(default_factory=lambda: f"{NAME}:{uuid4()}")  # of all of them, which is undone as one
 
-    def batch(self, scope: Scope) -> Batch:
-        """The batch of what is brought into a scope; made when something is."""
+    @contextmanager
+    def batch(self, scope: Scope) -> Iterator[Batch]:
+        """The batch of what is brought into a scope, made when something is; what is written inside is part of it."""
         if scope.pk not in self.batches:
             batch = batches.begin_applied(
                 scope, name=NAME, run=self.run, actor=self.actor, now=self.now, reason=self.name
             )
             self.batches[scope.pk] = batch
             self.done.batches.append(batch)
-        return self.batches[scope.pk]
+        batch = self.batches[scope.pk]
+        with acting(self.actor, batch=batch.pk, run=batch.run):
+            yield batch
 
     @cached_property
     def brought(self) -> set[UUID]:
