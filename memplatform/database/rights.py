@@ -46,7 +46,7 @@ _POLICIES = """
 
 
 def grant(role: str) -> None:
-    """Give a role what it lacks and revoke what is too much; `missing_rights` names what could not be given."""
+    """Give a role what it lacks and revoke what is too much; `differences` names what could not be given."""
     name = sql.Identifier(role)
     for right, kind, thing in _missing_objects(role):
         _try(sql.SQL(f"GRANT {right} ON {kind} {thing} TO {{}}").format(name))
@@ -56,17 +56,12 @@ def grant(role: str) -> None:
                 _try(sql.SQL(statement).format(sql.SQL(", ".join(rights)), sql.Identifier(table), name))
 
 
-def missing_rights(role: str) -> list[str]:
-    """The rights a role needs and has not, as words of a GRANT."""
-    missing_objects = [f"{right} ON {kind} {thing}" for right, kind, thing in _missing_objects(role)]
-    return missing_objects + [
-        f"{', '.join(missing)} ON {table}" for table, missing, _excess in _tables(role) if missing
-    ]
-
-
-def excess_rights(role: str) -> list[str]:
-    """The rights a role has and should not have."""
-    return [f"{', '.join(excess)} ON {table}" for table, _missing, excess in _tables(role) if excess]
+def differences(role: str) -> tuple[list[str], list[str]]:
+    """The rights a role needs and has not, and those it has and should not have, as words of a GRANT."""
+    by_table = list(_tables(role))
+    missing_rights = [f"{right} ON {kind} {thing}" for right, kind, thing in _missing_objects(role)]
+    missing_rights += [f"{', '.join(missing)} ON {table}" for table, missing, _excess in by_table if missing]
+    return missing_rights, [f"{', '.join(excess)} ON {table}" for table, _missing, excess in by_table if excess]
 
 
 def open_to_jobs(roles: Iterable[str]) -> None:

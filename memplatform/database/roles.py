@@ -226,7 +226,7 @@ def problems() -> Iterator[CheckMessage]:
     roles = {process: role for process in PROCESSES if (role := find(process))}
     for process, role in roles.items():
         is_job = process != "web"
-        missing = rights.missing_rights(role)
+        missing, excess = rights.differences(role)
         if is_job and (closed_tables := rights.closed_to_jobs([role])):
             missing.append(f"POLICY every_workspace ON {', '.join(closed_tables[:_SHOWN])}")
         if missing:
@@ -235,7 +235,7 @@ def problems() -> Iterator[CheckMessage]:
                 _("Run manage.py migrate as the owner of these tables, or let their owner grant it."),
                 id="memplatform.E012",
             )
-        if excess := rights.excess_rights(role):
+        if excess:
             yield checks.Warning(
                 _("The database role %(role)s may do more than it should: %(right)s.")
                 % {"role": role, "right": _list_text(excess)},

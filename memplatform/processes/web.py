@@ -12,7 +12,9 @@ import sys
 import time
 from contextlib import suppress
 
+import django
 from django.conf import settings
+from django.contrib import admin
 from granian import Granian
 from granian.constants import Interfaces
 from granian.http import HTTP1Settings
@@ -52,7 +54,15 @@ def main(host: str, port: int) -> None:
     shutil.rmtree(settings.DATA_DIR / "metrics", ignore_errors=True)  # counters of processes that are no more
     with suppress(OSError):  # on a full disk: each worker counts for itself alone (memplatform.wsgi)
         (settings.DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
-    preload()
+    # What the workers need is imported before they are forked: it is done once, and its memory is shared. Not what
+    # counts requests: each worker has files of its own for that (memplatform.wsgi)
+    django.setup()
+    metrics.begin_anew()
+    admin.autodiscover()
+    for module in _PRELOADED:
+        importlib.import_module(module)
+    text.load()
+    gc.freeze()
     sys.setswitchinterval(SWITCH_SECONDS)  # the workers are forked from here
     if sys.platform == "linux":  # Python 3.14 would start them anew, without what is imported here
         multiprocessing.set_start_method("fork", force=True)
@@ -67,24 +77,6 @@ def main(host: str, port: int) -> None:
         workers_kill_timeout=_REQUEST_MAX_SECONDS,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000),
     ).serve()
-
-
-def preload() -> None:
-    """Import what the workers need before they are forked: it is done once, and its memory is shared.
-
-    Not what counts requests: each worker has files of its own for that (memplatform.wsgi).
-    """
-    import django
-
-    django.setup()
-    from django.contrib import admin
-
-    metrics.begin_anew()
-    admin.autodiscover()
-    for module in _PRELOADED:
-        importlib.import_module(module)
-    text.load()
-    gc.freeze()
 
 
 def threads() -> int:

@@ -3,7 +3,6 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterable
-from getpass import getuser
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -16,6 +15,7 @@ from memories import batches
 from memories.api.batches import batch_answer, change_answer
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchNotFound, PlatformError
+from memories.management import command_line
 from memories.models import Batch, Workspace
 
 SHOWN = 50
@@ -110,7 +110,7 @@ class Command(BaseCommand):
 
 def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
     """What is left to show after it. The command waits until everything is carried out."""
-    now, actor = timezone.now(), f"command:{getuser()}"
+    now, actor = timezone.now(), command_line.actor()
     if action == "approve":
         return batches.apply_batch(batches.approve(batch, actor=actor, now=now), now=now)
     if action == "refuse":
