@@ -271,77 +271,76 @@ def import_folder(
     for file in left_out:
         import_report.left_out.add(file)
         import_report.read += 1
-    reading = _Reading(scope, folder, files, now, import_report, report)
+    rows = _rows(scope, folder, files, import_report, now=now, report=report)
     name = readable(folder.name)
-    carry_out(scope, reading.rows(), import_report, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
+    carry_out(scope, rows, import_report, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
     import_report.profile += import_report.facts if is_dry else 0
     return import_report
 
 
-@dataclass
-class _Reading:
-    """The files of a folder, read one after another into the rows of a plan."""
+def _rows(
+    scope: Scope,
+    folder: Path,
+    files: Sequence[FoundFile],
+    done: ImportReport,
+    *,
+    now: datetime,
+    report: Report | None,
+) -> Iterator[PlanRow]:
+    """The files of a folder, read one after another: a row for everything that is not there yet.
 
-    scope: Scope
-    folder: Path
-    files: list[FoundFile]
-    now: datetime
-    done: ImportReport
-    report: Report | None
+    The others are counted.
+    """
+    there = _AlreadyThere(scope)
+    for n, file in enumerate(files, start=1):
+        path = readable(file.path)
+        content = read_file(folder, file)
+        if isinstance(content, LeftOut):
+            done.left_out.add(content)
+            continue
+        if file.on is None:
+            # A fact of each block: of the profile, or of notes of a subject
+            fields = fact([file.subject]) if file.subject else profile()
+            for line in lines_with_context(content, file.subject):
+                done.read += 1
+                if os.path.basename(file.path) == USER and _UNFILLED.fullmatch(line.words):
+                    done.left_out.add(LeftOut(path, LeftOutReason.EMPTY, line.number))
+                elif there.is_suppressed(line.words):
+                    done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, line.number))
+                elif there.has((text.fingerprint(line.words), fields["topic"])):
+                    done.already += 1
+                else:
+                    at = min(line.at or now, now)
+                    heading = line.heading[-HEADING_CHARS:]
+                    draft = UnscopedDraft(content=line.words, source=Source.MIGRATION, at=at, heading=heading, **fields)
+                    yield PlanRow(step=CreateStep(draft=draft))
+        else:
+            yield from _day(there, done, path, file.on, content)
+        if report:
+            report(FILES, n, len(files))
 
-    def rows(self) -> Iterator[PlanRow]:
-        """A row for everything that is not there yet; the others are counted."""
-        there = _AlreadyThere(self.scope)
-        for n, file in enumerate(self.files, start=1):
-            path = readable(file.path)
-            content = read_file(self.folder, file)
-            if isinstance(content, LeftOut):
-                self.done.left_out.add(content)
-                continue
-            if file.on is None:
-                # A fact of each block: of the profile, or of notes of a subject
-                fields = fact([file.subject]) if file.subject else profile()
-                for line in lines_with_context(content, file.subject):
-                    self.done.read += 1
-                    if os.path.basename(file.path) == USER and _UNFILLED.fullmatch(line.words):
-                        self.done.left_out.add(LeftOut(path, LeftOutReason.EMPTY, line.number))
-                    elif there.is_suppressed(line.words):
-                        self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, line.number))
-                    elif there.has((text.fingerprint(line.words), fields["topic"])):
-                        self.done.already += 1
-                    else:
-                        at = min(line.at or self.now, self.now)
-                        heading = line.heading[-HEADING_CHARS:]
-                        draft = UnscopedDraft(
-                            content=line.words, source=Source.MIGRATION, at=at, heading=heading, **fields
-                        )
-                        yield PlanRow(step=CreateStep(draft=draft))
-            else:
-                yield from self._day(path, file.on, content, there)
-            if self.report:
-                self.report(FILES, n, len(self.files))
 
-    def _day(self, path: str, on: date, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
-        self.done.read += 1
-        lines = _lines(content)
-        new_lines = there.news_of(on, lines)
-        if all(map(text.is_blank, new_lines)):
-            self.done.already += 1
-            return
-        grown = there.event_within(on, lines) if len(new_lines) < len(set(map(str.strip, lines))) else None
-        if grown:
-            new_lines |= {"", *_stripped(grown.content)}
-        news = "\n".join(line for line in lines if line.strip() in new_lines)
-        for part in parts(news.strip(), conf.CONTENT_MAX_CHARS):
-            draft = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
-            if there.is_suppressed(part):
-                self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED))
-            elif grown is None:
-                yield PlanRow(step=EventStep.of(draft))
-            elif part != grown.content:
-                yield PlanRow(step=EventStep.of(draft), event_id=grown.pk, version=grown.version)
-            grown = None  # what does not fit into it is an event of its own
+def _day(there: "_AlreadyThere", done: ImportReport, path: str, on: date, content: str) -> Iterator[PlanRow]:
+    """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
+    done.read += 1
+    lines = _lines(content)
+    new_lines = there.news_of(on, lines)
+    if all(map(text.is_blank, new_lines)):
+        done.already += 1
+        return
+    grown = there.event_within(on, lines) if len(new_lines) < len(set(map(str.strip, lines))) else None
+    if grown:
+        new_lines |= {"", *_stripped(grown.content)}
+    news = "\n".join(line for line in lines if line.strip() in new_lines)
+    for part in parts(news.strip(), conf.CONTENT_MAX_CHARS):
+        draft = EventDraft(scope=there.scope, local_date=on, content=part, source=Source.MIGRATION)
+        if there.is_suppressed(part):
+            done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED))
+        elif grown is None:
+            yield PlanRow(step=EventStep.of(draft))
+        elif part != grown.content:
+            yield PlanRow(step=EventStep.of(draft), event_id=grown.pk, version=grown.version)
+        grown = None  # what does not fit into it is an event of its own
 
 
 class _AlreadyThere(AlreadyThere):

@@ -112,7 +112,13 @@ def plant(caller: Caller, homes: Sequence[Home], *, now: datetime) -> Planted:
                     turn = Turn(address=address, user=words_of(token), assistant="Noted.", at=now)
                     take_turn(caller, turn, now=now)
                     planted.canaries.append(Canary(token, key, "said_in_group", group=group.scope.key))
-            planted.canaries += _plant_file(caller, home, now)
+            # A note in the folder of the scope, below the drill's own root
+            folder, path = scope_folder(caller.folder, key), f"memory/scopes/{folder_name(key)}/{now:%Y-%m-%d}.md"
+            if folder.owns(path):
+                token, place = new_token(), Path(folder.workspace) / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(f"- {words_of(token)}\n", encoding="utf-8")
+                planted.canaries.append(Canary(token, key, "file", paths=(path,)))
         except PlatformError as refusal:
             planted.refused.append(f"{home.scope.key}: {refusal}")
     return planted
@@ -146,19 +152,6 @@ def _plant_entries(home: Home, now: datetime) -> Iterator[Canary]:
     results = entries.remember_many(drafts, now=now, actor=ACTOR)
     for canary, result in zip(canaries, results, strict=True):
         yield replace(canary, paths=(f"entries/{result.entry.uid}",))
-
-
-def _plant_file(caller: Caller, home: Home, now: datetime) -> Iterator[Canary]:
-    """A note in the folder of the scope, below the drill's own root."""
-    token = new_token()
-    folder = scope_folder(caller.folder, home.scope.key)
-    path = f"memory/scopes/{folder_name(home.scope.key)}/{now:%Y-%m-%d}.md"
-    if not folder.owns(path):
-        return
-    place = Path(folder.workspace) / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(f"- {words_of(token)}\n", encoding="utf-8")
-    yield Canary(token, home.scope.key, "file", paths=(path,))
 
 
 def rows_of(workspace_id: int) -> dict[str, int]:

@@ -54,18 +54,13 @@ class Matcher:
         names = "|".join(re.escape(peer) for peer in peers if len(peer) > 2)
         self._peers = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
-    def says(self, content: str) -> bool:
-        """Whether five words in a row stand in it that the person wrote."""
-        return any(phrase in self._phrases for phrase in _phrases(content, self._key))
-
-    def names(self, content: str) -> bool:
-        """Whether it names something erased, or the person, by id."""
+    def matches(self, content: str) -> bool:
+        """Whether it names something erased, or the person, by id; or holds five words in a row that they wrote."""
         if self._peers and self._peers.search(content):
             return True
-        return not self._uids.isdisjoint(_UID.findall(content))
-
-    def matches(self, content: str) -> bool:
-        return self.names(content) or self.says(content)
+        if not self._uids.isdisjoint(_UID.findall(content)):
+            return True
+        return any(phrase in self._phrases for phrase in _phrases(content, self._key))
 
 
 CHUNK = 500

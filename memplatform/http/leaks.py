@@ -56,18 +56,16 @@ def _checked_pieces(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[b
 def _leaks(request: HttpRequest, body: bytes) -> set[int]:
     """The workspaces whose canaries are in a body and may not be."""
     workspaces = set(access.planted_in(body))
-    return {workspace for workspace in workspaces if not _may_see(request, workspace)} if workspaces else workspaces
-
-
-def _may_see(request: HttpRequest, workspace: int) -> bool:
-    """Whether who asked reaches the scope of a workspace's canaries."""
+    if not workspaces:
+        return workspaces
+    # But for those whose scope of canaries who asked reaches
     user = getattr(request, "user", None)
     if isinstance(user, Caller):
-        return user.workspace_id == workspace and user.may_reach(access.SCOPE_KEY)
+        return workspaces - {user.workspace_id} if user.may_reach(access.SCOPE_KEY) else workspaces
     if user is None or not user.is_authenticated:
-        return False
+        return workspaces
     workspace_ids = workspaces_of(request)
-    return workspace_ids is None or workspace in workspace_ids
+    return set() if workspace_ids is None else workspaces - workspace_ids
 
 
 def _tell(request: HttpRequest, workspaces: set[int]) -> None:

@@ -4,8 +4,8 @@ import ipaddress
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -61,10 +61,14 @@ class RequestLog(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request_id = request.headers.get(HEADER, "")
         request_id = request_id if _ACCEPTABLE.fullmatch(request_id) else uuid.uuid4().hex
-        with (
-            structlog.contextvars.bound_contextvars(request_id=request_id),
-            _traced(request) as span,
-        ):
+        with ExitStack() as stack:
+            stack.enter_context(structlog.contextvars.bound_contextvars(request_id=request_id))
+            span = None
+            if request.path.strip("/") not in _QUIET:
+                # The span of the call with its statements, in the trace of a caller that names one
+                parent = request.headers.get("traceparent", "")
+                span = stack.enter_context(tracing.span("request", parent=parent, kind="SERVER"))
+                stack.enter_context(tracing.statements())
             begun = time.perf_counter()
             response = self._get_response(request)
             # One line and one measurement, by route and never by path: paths name people
@@ -82,17 +86,6 @@ class RequestLog(Middleware):
         if HEADER not in response:  # an answer the proxy passes on has that of its upstream
             response[HEADER] = request_id
         return response
-
-
-@contextmanager
-def _traced(request: HttpRequest) -> Iterator[Any]:
-    """The span of a call with its statements, in the trace of a caller that names one; None where traces are off."""
-    if request.path.strip("/") in _QUIET:
-        yield None
-        return
-    parent = request.headers.get("traceparent", "")
-    with tracing.span("request", parent=parent, kind="SERVER") as span, tracing.statements():
-        yield span
 
 
 class NoStore(Middleware):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.exceptions import PlatformError
 from memories.management import command_line
-from memories.models import ErasureState, Workspace
+from memories.models import ErasureState
 from memplatform.erasure import certificate, run
 from memplatform.erasure.person import Identity
 
@@ -45,12 +45,13 @@ class Command(BaseCommand):
                 counts = run.erase_waiting(now=now)
                 self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": orders, **counts})
             else:
-                workspace = command_line.only_workspace(options["workspace"])
-                self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)
+                self._erase(options)
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
 
-    def _erase(self, workspace: Workspace, identities: list[Identity], options: dict[str, Any]) -> None:
+    def _erase(self, options: dict[str, Any]) -> None:
+        workspace = command_line.only_workspace(options["workspace"])
+        identities = [Identity.parse(name) for name in options["person"]]
         preview = run.preview(workspace, identities, now=timezone.now())
         for name, count in [*certificate.counted(preview.counts), (certificate.table_name("files"), preview.files)]:
             self.stdout.write(f"{count:>8}  {name}")
