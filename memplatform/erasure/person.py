@@ -1,6 +1,6 @@
 """Who a person is: identities, each a platform and the id it knows them by, and the scopes that are theirs alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -52,8 +52,14 @@ class Found:
 
 
 def linked(workspace: Workspace, identities: Iterable[Identity]) -> list[Identity]:
-    """These identities, and all that are linked to the same person: who is erased is erased whole."""
-    every = with_linked(workspace.pk, [Peer(identity.platform, identity.peer) for identity in identities])
+    """These identities, and all that are linked to the same person: who is erased is erased whole.
+
+    Raises PersonUnclear where nobody is named.
+    """
+    named = [Peer(identity.platform, identity.peer) for identity in identities]
+    if not named:
+        raise PersonUnclear(_("Name a person by platform and id, as telegram:u42."))
+    every = with_linked(workspace.pk, named)
     keys_by_peer = {
         Peer(identity.platform, identity.peer): identity.person.scope_key
         for identity in identities_of(workspace.pk, every)
@@ -130,9 +136,3 @@ def search(workspace: Workspace, words: str) -> list[Found]:
         if memories or own or own_messages.exists():
             people.append(Found(identity, tuple(sorted(names)), memories))
     return people
-
-
-def check(identities: Sequence[Identity]) -> None:
-    """Raises PersonUnclear where nobody is named."""
-    if not identities:
-        raise PersonUnclear(_("Name a person by platform and id, as telegram:u42."))

@@ -6,6 +6,7 @@ The supervisor works as the owner of the tables, and so does what it starts.
 import os
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,9 +60,8 @@ class Errand:
         if self.process is None:
             return
         self.process.terminate()
-        end = time.monotonic() + _STOP_SECONDS
-        while self.process.poll() is None and time.monotonic() < end:
-            time.sleep(0.05)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_STOP_SECONDS)
         self.process.kill()
         self.process.wait()
 
