@@ -17,8 +17,7 @@ from channels_app.api import urls
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.doors.tools.registry import CALLABLE, TOOLS
 from memories.choices import Category, EntryType
-from memories.entries.draft import Draft
-from memories.entries.fields import FIELDS
+from memories.entries.draft import FIELDS, Draft
 from memories.jobs import Job
 from memories.kinds import category_rule, type_rule
 from memories.models import Entry

@@ -30,9 +30,8 @@ from memories.api.pagination import LimitQuery, PageQuery, PositionCursor, page_
 from memories.api.requests import etag, expected_version
 from memories.choices import Category, Due, EntryType, LinkKind, Operation, Origin, Outcome, Permission, Source
 from memories.entries import CONTRADICTED_BY, ERASED, QUARANTINED, TAKEN_OUT, history
-from memories.entries.draft import NAME_CHARS, NAMES_MOST
+from memories.entries.draft import COLUMN_SLOTS, NAME_CHARS, NAMES_MOST
 from memories.entries.evidence import evidence_of
-from memories.entries.fields import COLUMN_SLOTS
 from memories.lifecycle import expiry
 from memories.models import Batch, Entry, EntryAccess, Link, Policy
 from memories.models.policy import Policies

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.conf import conf
-from memories.entries.fields import COLUMN_SLOTS
+from memories.entries.draft import COLUMN_SLOTS
 
 YEARS = range(1970, 2200)
 #: How far the clock of a bot may be ahead of ours.

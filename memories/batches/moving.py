@@ -20,9 +20,8 @@ from memories.batches.planning import plan
 from memories.batches.steps import ArchiveStep, CreateStep, EventStep, PlanRow
 from memories.choices import ChangeState, SkipReason
 from memories.entries.daily_events import EventDraft
-from memories.entries.draft import QuotedWords, UnscopedDraft
+from memories.entries.draft import COLUMN_SLOTS, DRAFTED, QuotedWords, UnscopedDraft
 from memories.entries.evidence import evidence_of
-from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.exceptions import PlatformError
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Slot
 

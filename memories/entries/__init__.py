@@ -28,10 +28,9 @@ from memories.entries.contradictions import (
     contradiction_of,
     outdated_lines,
 )
-from memories.entries.draft import ERASED, QUARANTINED, TAKEN_OUT, WriteResult
+from memories.entries.draft import BULK_EDITABLE, ERASED, FORM_FIELDS, QUARANTINED, TAKEN_OUT, WriteResult, read_columns
 from memories.entries.erase import purge
 from memories.entries.evidence import Lineage, lineage_of
-from memories.entries.fields import BULK_EDITABLE, FORM_FIELDS, read_columns
 from memories.entries.history import PriorRow, changed_since_batch, differences, rows_before
 from memories.entries.quarantine import cover_messages, days_resting_on, quarantine_many, uncover_messages
 from memories.entries.rollback import needed_replacements, rollback

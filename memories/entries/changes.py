@@ -20,8 +20,17 @@ from django.utils.translation import gettext as _
 
 from memories.choices import Echo, EntryType, LinkKind, ScopeKind, SkipReason
 from memories.entries import evidence, files, history, suppression, trust
-from memories.entries.draft import Draft, check, marks_of, suspicion
-from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
+from memories.entries.draft import (
+    COLUMN_SLOTS,
+    DRAFTED,
+    RESERVED_SLOTS,
+    REVERTIBLE,
+    SLOT_FIELD,
+    Draft,
+    check,
+    marks_of,
+    suspicion,
+)
 from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
 from memories.index import scope_statistics, search_rows
 from memories.index.search_rows import heading_of, indexed_text

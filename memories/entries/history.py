@@ -13,7 +13,7 @@ from django.db import connection, models
 from django.db.models import Min, Q, QuerySet
 
 from memories.choices import ChangeState, LinkKind, Operation, SkipReason
-from memories.entries.fields import FIELDS, REVERTIBLE, SLOT_FIELD, Use, read_columns
+from memories.entries.draft import FIELDS, REVERTIBLE, SLOT_FIELD, Use, read_columns
 from memories.exceptions import VersionNotFound
 from memories.language.text import COMPATIBLE_HAN, HAN, KANA, RARE_HAN, cut
 from memories.language.word_lists import source

@@ -14,7 +14,7 @@ from django.db import connection
 from memories.choices import SkipReason
 from memories.entries import files, suppression
 from memories.entries.changes import BulkOutcome
-from memories.entries.fields import FIELDS, Use
+from memories.entries.draft import FIELDS, Use
 from memories.entries.history import PriorRow, blocked_by_dependents, changed_since_batch, rows_before
 from memories.exceptions import LineChanged
 from memories.index import scope_statistics, search_rows

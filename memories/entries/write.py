@@ -15,7 +15,7 @@ from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outco
 from memories.entries import evidence, trust
 from memories.entries.changes import reword, write_slots
 from memories.entries.contradictions import STATEMENTS, mark_contradicted
-from memories.entries.draft import Draft, WriteResult, check, check_is_read, guarded, suspicion
+from memories.entries.draft import COLUMN_SLOTS, DRAFTED, Draft, WriteResult, check, check_is_read, guarded, suspicion
 from memories.entries.duplicates import (
     DuplicateCandidate,
     EchoCandidate,
@@ -27,7 +27,6 @@ from memories.entries.duplicates import (
     find_echoes,
     stored_candidates,
 )
-from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.suppression import Suppressions, Tombstones
 from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows

@@ -17,8 +17,7 @@ from memories.batches.steps import CreateStep, EventStep, PlanRow
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.daily_events import EventDraft
-from memories.entries.draft import UnscopedDraft, check
-from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
+from memories.entries.draft import COLUMN_SLOTS, RESERVED_SLOTS, UnscopedDraft, check
 from memories.exceptions import InvalidDraft
 from memories.files.layout import readable
 from memories.imports.batch import (

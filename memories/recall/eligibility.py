@@ -26,7 +26,7 @@ from memories import embeddings, entries
 from memories.choices import Act, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.entries import past
-from memories.entries.fields import COLUMN_SLOTS
+from memories.entries.draft import COLUMN_SLOTS
 from memories.exceptions import InvalidMoment
 from memories.index.search_rows import indexed_text
 from memories.kinds import SECRET

@@ -14,7 +14,7 @@ from django.db.models import prefetch_related_objects
 from rest_framework.exceptions import NotFound
 
 from memories.choices import Operation, ScopeKind
-from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
+from memories.entries.draft import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.entries.history import history_of
 from memories.models import Entry, Slot
 from memories.tenancy.access import Caller

@@ -68,9 +68,8 @@ from memories.batches import bulk_actions
 from memories.batches.descriptions import note_of
 from memories.choices import Category, ChangeState, LinkKind, Operation, Outcome, Source, Verification
 from memories.entries import update
-from memories.entries.draft import UnscopedDraft
+from memories.entries.draft import SLOT_FIELD, UnscopedDraft
 from memories.entries.evidence import evidence_of
-from memories.entries.fields import SLOT_FIELD
 from memories.entries.history import history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
 from memories.models import Batch, Entry, Evidence, Link, Policy, RecallTrace

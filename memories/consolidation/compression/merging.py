@@ -24,8 +24,7 @@ from memories.conf import conf
 from memories.consolidation import corrections, reading
 from memories.consolidation.corrections import NAMES
 from memories.consolidation.reading import Claim, Sources
-from memories.entries.draft import Draft
-from memories.entries.fields import COLUMN_SLOTS
+from memories.entries.draft import COLUMN_SLOTS, Draft
 from memories.entries.trust import inherited
 from memories.kinds import category_rule, decay
 from memories.language import compare, likeness, text

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Category, EntryType, ScopeKind, Source
-from memories.entries.draft import Draft, check
-from memories.entries.fields import COLUMN_SLOTS
+from memories.entries.draft import COLUMN_SLOTS, Draft, check
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
 

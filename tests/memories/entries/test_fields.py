@@ -3,8 +3,7 @@
 from dataclasses import fields
 
 from memories.api.entries import EntryAnswer, EntryChange
-from memories.entries.draft import Draft
-from memories.entries.fields import COLUMN_SLOTS, DRAFTED, FIELDS, FORM_FIELDS
+from memories.entries.draft import COLUMN_SLOTS, DRAFTED, FIELDS, FORM_FIELDS, Draft
 from memories.models import Entry
 
 #: Of a draft, what is stored otherwise than as it is.
