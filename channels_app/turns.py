@@ -26,7 +26,7 @@ from memories.consolidation.capture import (
 )
 from memories.entries import ERASED, WriteResult
 from memories.entries.draft import Draft
-from memories.entries.trust import check_profile
+from memories.entries.evidence import check_profile
 from memories.exceptions import InvalidAddress
 from memories.language.confidential import redact
 from memories.language.sentences import asks_to_keep, names_what

@@ -14,7 +14,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 
 from memories.choices import Origin, ScopeKind
 from memories.conf import conf
-from memories.entries.trust import words_of
+from memories.entries.evidence import words_of
 from memories.language.confidential import without
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7

@@ -21,7 +21,7 @@ from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.consolidation.capture import turn_text
 from memories.entries.draft import Draft
-from memories.entries.trust import Lineage, words_of
+from memories.entries.evidence import Provenance, words_of
 from memories.language import quoting, text
 from memories.language.sentences import cut_at_sentence, spoken_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
@@ -180,7 +180,7 @@ def store_summary(
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
-def trust_of(scope: Scope, events: Sequence[SessionEvent], *, is_about_self: bool) -> Lineage:
+def trust_of(scope: Scope, events: Sequence[SessionEvent], *, is_about_self: bool) -> Provenance:
     """Whose words these messages are, and the least trusted of them."""
     answers = [event for event in events if event.kind != EventKind.USER]
     return words_of(

@@ -15,7 +15,7 @@ from memories import entries
 from memories.choices import EntryType, Origin, ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries.draft import Draft, as_credential
-from memories.entries.trust import Lineage, speaker_of, words_of
+from memories.entries.evidence import Provenance, speaker_of, words_of
 from memories.language.confidential import ARROW, ToolCall, asked_kinds, find_secrets, mask, redact, sequence_of
 from memories.language.secret_forms import FoundSecret, SecretKind
 from memories.language.sentences import asks_to_keep
@@ -146,7 +146,7 @@ def is_kept(turn: Turn) -> bool:
     return turn.about is not None or asks_to_keep(turn.user)
 
 
-def _words_of(turn: Turn, scope: Scope) -> Lineage:
+def _words_of(turn: Turn, scope: Scope) -> Provenance:
     """Whose words a turn has in a scope: of its user, and of the bot where it answered."""
     return words_of(
         scope.kind,

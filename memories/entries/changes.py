@@ -19,7 +19,7 @@ from django.db.models.functions import Concat, Substr
 from django.utils.translation import gettext as _
 
 from memories.choices import Echo, EntryType, LinkKind, ScopeKind, SkipReason
-from memories.entries import evidence, files, history, suppression, trust
+from memories.entries import evidence, files, history, suppression
 from memories.entries.draft import (
     COLUMN_SLOTS,
     DRAFTED,
@@ -180,10 +180,10 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         successor.suspect = next((entry.suspect for entry in everyone if entry.suspect), "")
         successor.importance = max(entry.importance for entry in everyone)
         successor.stated_at = max(entry.stated_at for entry in everyone)
-        trust.lower(successor, replaced)
+        evidence.lower_trust(successor, replaced)
         successor.updated_at = now
         successor.save(update_fields=["chats", "origins", "suspect", "importance", "stated_at", "trust", "updated_at"])
-        evidence.inherit(successor, replaced)
+        evidence.inherit_quotes(successor, replaced)
         rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
         changed_pks = [successor.pk, *changed_pks]
     else:
@@ -205,7 +205,7 @@ def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: da
     rows = list(source_entries.order_by("pk").only("pk", "trust"))
     Link.objects.bulk_create([Link(from_entry=source, **link) for source in rows], ignore_conflicts=True)
     entry = rows_of(scope, [entry_id]).only("pk", "trust").first() if rows else None
-    if entry and trust.lower(entry, rows):
+    if entry and evidence.lower_trust(entry, rows):
         rows_of(scope, [entry_id]).update(trust=entry.trust, updated_at=now)
 
 
@@ -268,7 +268,7 @@ def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_vers
         if "content" in columns:
             columns["suspect"] = suspicion(draft)
         if columns.get("content", before) != before:
-            columns |= trust.reworded_by(row, actor)
+            columns |= evidence.reworded_by(row, actor)
         for name, value in columns.items():
             setattr(row, name, value)
         for name in COLUMN_SLOTS:

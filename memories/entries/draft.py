@@ -175,7 +175,7 @@ class UnscopedDraft:
     slots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    origin: str = ""  # who it comes from; empty: what its source says (memories.entries.trust)
+    origin: str = ""  # who it comes from; empty: what its source says (memories.entries.evidence)
     trust: str = ""  # the least trusted of all it rests on; empty: its origin
     subject: str = ""  # whom or what it is about; empty: who said it, or nobody knows
     verification: str = Verification.NONE

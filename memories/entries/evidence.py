@@ -1,17 +1,27 @@
-"""The words a model's facts rest on: stored with the fact, and forgotten with the message (D5, A15)."""
+"""What a memory rests on: quoted words, and whose words it is.
+
+The words a model's facts rest on are stored with the fact, and forgotten with the message (D5, A15).
+
+Whose words a memory is, and the least trusted of all it rests on (A19), are decided where entries are written. A writer
+that knows more than its source says names it in its draft: a fact names whom it is about and which of its words are the
+bot's. What is made of several memories comes from the least trusted of them. The same words of somebody more trusted
+are believed as theirs; a rewording is not.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, TypedDict
 
 from django.db import connection
 from django.db.models import Exists, Func, OuterRef, Q, Value
+from django.utils.translation import gettext as _
 
-from memories.choices import Verification
+from memories.choices import Act, Origin, ScopeKind, Source, Verification
 from memories.entries.draft import Draft, QuotedWords
+from memories.exceptions import InvalidDraft
 from memories.index import scope_statistics
-from memories.models import DailyEvent, Entry, Evidence, Scope, Suppression
+from memories.models import DailyEvent, Entry, Evidence, Policy, Scope, Suppression
 from memories.models.change import acting
 from memories.models.tenancy import lock_scopes
 
@@ -24,11 +34,6 @@ def of_day(event: DailyEvent) -> str:
     return f"{_DAY}{event.uid}"
 
 
-def store(pairs: Iterable[tuple[Entry, Draft]]) -> None:
-    """Store the quotes of drafts beside the entries they came to; one that is there stays as it is."""
-    add((entry, words) for entry, draft in pairs for words in draft.evidence)
-
-
 def add(quoted: Iterable[tuple[Entry, QuotedWords]]) -> None:
     """Store quotes beside entries; one that is there stays as it is."""
     rows = [Evidence(workspace_id=entry.workspace_id, entry=entry, **vars(words)) for entry, words in quoted]
@@ -36,7 +41,7 @@ def add(quoted: Iterable[tuple[Entry, QuotedWords]]) -> None:
         Evidence.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def inherit(keeper: Entry, merged: Sequence[Entry]) -> None:
+def inherit_quotes(keeper: Entry, merged: Sequence[Entry]) -> None:
     """Let the quotes of entries count for the one they became part of."""
     rows = list(Evidence.objects.filter(entry__in=[entry.pk for entry in merged]))
     for row in rows:
@@ -173,3 +178,106 @@ def _ids(statement: str, **values: Any) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return {row[0] for row in cursor.fetchall()}
+
+
+#: What is not said in a conversation.
+_BY_SOURCE: Mapping[str, Origin] = {
+    Source.MANUAL: Origin.OPERATOR,
+    Source.TOOL: Origin.BOT,
+    Source.FILE: Origin.FILE,
+    Source.MIGRATION: Origin.IMPORT,
+}
+#: How actors of the history begin: people who work here, bots, and persons in their own chat.
+_STAFF, _BOT, _PERSON = ("user:", "command:"), "bot:", "person:"
+
+
+def check_profile(draft: Draft) -> None:
+    """Raise InvalidDraft for a line of the profile of a source that may not enter it in this workspace."""
+    own = settled(draft)
+    if not Policy.objects.of(draft.scope.workspace_id).may(own.trust, Act.PROFILE):
+        message = _("By the policies of this workspace this is no line of a profile; it comes from: %(source)s.")
+        raise InvalidDraft(message % {"source": Origin(own.trust).label}, field="tier")
+
+
+class Trusted(Protocol):
+    """An entry, or a draft of one whose origin is decided."""
+
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def trust(self) -> str: ...
+
+
+def settled(draft: Draft) -> Draft:
+    """A draft that says who it comes from, and how far it is trusted."""
+    origin = draft.origin or _BY_SOURCE.get(draft.source) or _speaker_by_scope(draft.scope.kind, draft.subject)
+    trust = Origin.lowest([origin, draft.trust or origin])
+    return draft if (draft.origin, draft.trust) == (origin, trust) else replace(draft, origin=origin, trust=trust)
+
+
+class Provenance(TypedDict, total=False):
+    """Columns of a draft: whose words it is, and how far it is trusted."""
+
+    origin: str
+    trust: str
+
+
+def _speaker_by_scope(scope_kind: str, subject: str) -> Origin:
+    """Who speaks in a memory of this kind, as far as it says: in a group's, any member of anybody."""
+    return speaker_of(scope_kind, is_about_self=scope_kind == ScopeKind.USER and not subject)
+
+
+def speaker_of(scope_kind: str, *, is_about_self: bool) -> Origin:
+    """Who speaks: a person of themselves; of others the person whose memory it is, or a member of a group."""
+    if is_about_self:
+        return Origin.SELF
+    return Origin.OTHER if scope_kind == ScopeKind.USER else Origin.MEMBER
+
+
+def words_of(
+    scope_kind: str, *, spoken: bool, answered: bool, used_tools: bool = False, is_about_self: bool
+) -> Provenance:
+    """Origin and trust of what rests on words of a person, on answers of the bot, and on what its tools gave."""
+    speaker = speaker_of(scope_kind, is_about_self=is_about_self) if spoken else Origin.BOT
+    origins = [speaker, *([Origin.BOT] if answered else []), *([Origin.TOOL] if used_tools else [])]
+    return {"origin": speaker, "trust": Origin.lowest(origins)}
+
+
+def inherited_trust(sources: Iterable[Trusted]) -> Provenance:
+    """Origin and trust of what is made of these: the lowest of each; nothing of nothing."""
+    rows = list(sources)
+    if not rows:
+        return {}
+    return {
+        "origin": Origin.lowest(source.origin for source in rows),
+        "trust": Origin.lowest(source.trust for source in rows),
+    }
+
+
+def lower_trust(entry: Entry, sources: Iterable[Trusted]) -> bool:
+    """Trust an entry no more than what it is made of; whether that changes it."""
+    before = entry.trust
+    entry.trust = Origin.lowest([before, *(source.trust for source in sources)])
+    return entry.trust != before
+
+
+def raise_trust(entry: Entry, draft: Draft) -> None:
+    """Believe an entry as its words of somebody more trusted are, who says the same."""
+    entry.origin = Origin.highest([entry.origin, draft.origin])
+    entry.trust = Origin.highest([entry.trust, draft.trust])
+
+
+def reworded_by(entry: Entry, actor: str) -> dict[str, Any]:
+    """Origin and trust of an entry whose words somebody changes: an operator's, the person's own, or the bot's.
+
+    Anybody else shortens or copies what is there: it comes from whom it came from.
+    """
+    if actor.startswith(_STAFF):
+        return {"origin": Origin.OPERATOR, "trust": Origin.OPERATOR}
+    if actor.startswith(_BOT):
+        return {"origin": Origin.BOT, "trust": Origin.lowest([Origin.BOT, entry.trust])}
+    if actor.startswith(_PERSON):
+        speaker = _speaker_by_scope(entry.scope.kind, entry.subject)
+        return {"origin": speaker, "trust": speaker}
+    return {}

@@ -12,7 +12,7 @@ from django.db.models import F
 
 from memories import metrics, postgresql
 from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outcome, Verification
-from memories.entries import evidence, trust
+from memories.entries import evidence
 from memories.entries.changes import reword, write_slots
 from memories.entries.contradictions import STATEMENTS, mark_contradicted
 from memories.entries.draft import COLUMN_SLOTS, DRAFTED, Draft, WriteResult, check, check_is_read, guarded, suspicion
@@ -159,7 +159,7 @@ def remember_many(
     for draft in drafts:
         check(draft)
         check_is_read(draft)
-    drafts = [trust.settled(guarded(draft)) for draft in drafts]
+    drafts = [evidence.settled(guarded(draft)) for draft in drafts]
     if not drafts:
         return []
     with acting(actor, savepoint=savepoint and locked is None):
@@ -168,7 +168,8 @@ def remember_many(
         results = _Writer(locked or context.scopes, context, now).write(writes)
         changed_entries = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed_entries, now=now, actor=actor)
-        evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
+        kept = (pair for pair in zip(results, drafts, strict=True) if pair[0].is_kept)
+        evidence.add((result.entry, words) for result, draft in kept for words in draft.evidence)
     for result, draft in zip(results, drafts, strict=True):
         log.info(
             "memory_capture",
@@ -261,12 +262,12 @@ class _Writer:
         if likeness is Likeness.SAME:
             with connection.cursor() as cursor:
                 cursor.execute(_COUNT_REPEAT, [entry.pk, entry.workspace_id, write.draft.at])
-            trust.raise_to(entry, write.draft)
+            evidence.raise_trust(entry, write.draft)
         elif _is_weaker(entry, write) or not says_all(entry.content, write.draft.content):
             self.rows[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             entry.suspect = suspicion(write.draft) or entry.suspect
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
-            trust.lower(entry, [write.draft])
+            evidence.lower_trust(entry, [write.draft])
         self._strengthen(entry, write.draft)
         candidate.verification = entry.verification
         return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED

@@ -32,8 +32,7 @@ from memories.consolidation.statements import Objection, Refused, Statement, con
 from memories.entries import daily_events
 from memories.entries.daily_events import ASSISTANT
 from memories.entries.draft import Draft, QuotedWords
-from memories.entries.evidence import of_day
-from memories.entries.trust import words_of
+from memories.entries.evidence import of_day, words_of
 from memories.exceptions import ScopeFrozen
 from memories.language import names, persons
 from memories.language.text import count_tokens

@@ -25,7 +25,7 @@ from memories.consolidation import corrections, reading
 from memories.consolidation.corrections import NAMES
 from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import COLUMN_SLOTS, Draft
-from memories.entries.trust import inherited
+from memories.entries.evidence import inherited_trust
 from memories.kinds import category_rule, decay
 from memories.language import compare, likeness, text
 from memories.language.compare import ConflictVerdict
@@ -311,7 +311,7 @@ def _draft_of(sources: Sequence[Entry], content: str, verification: str) -> Draf
         origins=origins_of(sources),
         subject=common_subject(sources),
         verification=verification,
-        **inherited(sources),
+        **inherited_trust(sources),
     )
 
 

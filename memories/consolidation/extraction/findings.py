@@ -22,7 +22,7 @@ from memories.consolidation.statements import Objection, Refused, Statement, con
 from memories.consolidation.summaries import CheckedSummary, sources_of
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft, QuotedWords
-from memories.entries.trust import Lineage, words_of
+from memories.entries.evidence import Provenance, words_of
 from memories.kinds import LASTING
 from memories.language.compare import ConflictVerdict, judge
 from memories.language.text import terms
@@ -331,7 +331,7 @@ def _draft(candidate: Candidate) -> Draft:
     )
 
 
-def _whose(candidate: Candidate, scope_kind: str) -> Lineage:
+def _whose(candidate: Candidate, scope_kind: str) -> Provenance:
     """Whose words a fact rests on: it is of oneself where one person says it, and it is about nobody else."""
     messages = candidate.messages.values()
     authors = {scoped.message.sender or scoped.speaker for scoped in messages if not scoped.is_answer}

@@ -18,7 +18,7 @@ from memories.conf import conf
 from memories.consolidation import corrections, statements
 from memories.consolidation.extraction.findings import Contradiction, ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
-from memories.entries.trust import settled
+from memories.entries.evidence import settled
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Policy, Scope
 from memories.offline import replicas
 
