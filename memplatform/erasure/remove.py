@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from memories.embeddings import text_hash
-from memories.entries import erase, evidence, suppression
+from memories.entries import evidence, removal, suppression
 from memories.index import scope_statistics
 from memories.index.search_rows import indexed_text
 from memories.language.turns import sides_of
@@ -64,9 +64,9 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
         pks = [entry.pk for entry in candidates]
         archived_changes = archive.changes_of(erasure.workspace, pks)
         with transaction.atomic():
-            states = erase.others_versions(erasure.workspace_id, pks, origins, archived=archived_changes)
+            states = removal.others_versions(erasure.workspace_id, pks, origins, archived=archived_changes)
             if states:
-                count += erase.put_back(erasure.workspace_id, states, erasure=erasure.uid, now=now)
+                count += removal.put_back(erasure.workspace_id, states, erasure=erasure.uid, now=now)
                 targets = erasure.targets.filter(table_name=_ENTRY, row_id__in=states)
                 targets.update(table_name=collect.PUT_BACK)  # their archived history goes with the archive's rows
     return count
@@ -187,9 +187,9 @@ def remove_all(erasure: Erasure, *, now: datetime) -> None:
                     scopes = Scope.objects.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
                     for scope in lock_scopes(scopes, frozen_too=True).values():
                         scope_statistics.raise_version(scope)
-                    count = erase.erase_entries(workspace, rows, now=now)
+                    count = removal.erase_entries(workspace, rows, now=now)
                 elif model is DailyEvent:
-                    count = erase.erase_days(workspace, rows, now=now)
+                    count = removal.erase_days(workspace, rows, now=now)
                 else:
                     if model is SessionEvent:
                         events = SessionEvent.objects.filter(workspace_id=workspace, pk__in=rows)
