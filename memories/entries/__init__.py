@@ -31,8 +31,8 @@ from memories.entries.contradictions import (
 from memories.entries.draft import BULK_EDITABLE, ERASED, FORM_FIELDS, QUARANTINED, TAKEN_OUT, WriteResult, read_columns
 from memories.entries.evidence import Lineage, lineage_of
 from memories.entries.history import PriorRow, changed_since_batch, differences, rows_before
+from memories.entries.past import needed_replacements, rollback
 from memories.entries.removal import cover_messages, days_resting_on, purge, quarantine_many, uncover_messages
-from memories.entries.rollback import needed_replacements, rollback
 from memories.entries.suppression import lift_suppression
 from memories.entries.write import remember, remember_many
 from memories.models.tenancy import lock_scopes
