@@ -24,9 +24,14 @@ from memories import entries, llm
 from memories.conf import conf
 from memories.consolidation import buffer, reading, trust
 from memories.consolidation.extraction import model, storage
-from memories.consolidation.extraction.findings import Checker, ExtractionResult, UnreadAnswer, objection_of
+from memories.consolidation.extraction.findings import (
+    Checker,
+    ExtractionResult,
+    UnreadAnswer,
+    find_in_own_words,
+    objection_of,
+)
 from memories.consolidation.extraction.model import describe_days, summarise_days
-from memories.consolidation.extraction.own_words import find_in_own_words
 from memories.consolidation.extraction.ownership import ScopeMessages, merge_messages, split_by_scope
 from memories.consolidation.reading import ReadingResult
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
