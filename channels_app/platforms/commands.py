@@ -315,7 +315,7 @@ def _take_out(message: Written, rows: Sequence[Entry], now: datetime, *, reason:
     actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     copies = entries.copies_to_expire(rows, message.caller.may_reach)
     own = {entry.pk: entry for entry in [*rows, *copies]}
-    result = bulk_actions.apply_action(list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason=reason)
+    result = bulk_actions.apply_action(list(own.values()), bulk_actions.EXPIRE, now=now, actor=actor, reason=reason)
     return result.batches
 
 

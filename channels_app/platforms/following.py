@@ -126,7 +126,7 @@ def take_out(message: Written, original: IncomingMessage, *, reason: str, now: d
     resting = visible_entries(message.caller).filter(LIVE).filter(origins__overlap=of_person).select_related("scope")
     alone = [entry for entry in resting if set(entry.origins) <= set(origins)]
     if alone:
-        bulk_actions.apply_action(alone, bulk_actions.clear(), now=now, actor=actor, reason=reason)
+        bulk_actions.apply_action(alone, bulk_actions.CLEAR, now=now, actor=actor, reason=reason)
     scopes = {pk for event in events for pk in (event.session.user_scope_id, event.session.chat_scope_id) if pk}
     scopes |= {entry.scope_id for entry in alone}
     entries.cover_messages(workspace, scopes, of_person, run=f"{reason}:{uuid4()}", now=now, actor=actor)
@@ -146,7 +146,7 @@ def _retire(message: Written, now: datetime) -> None:
         return
     with transaction.atomic():
         result = bulk_actions.apply_action(
-            rows, bulk_actions.archive(), now=now, actor=message.caller.actor, reason="left"
+            rows, bulk_actions.ARCHIVE, now=now, actor=message.caller.actor, reason="left"
         )
         body = {**message.row.body, "batches": [str(batch.uid) for batch in result.batches]}
         IncomingMessage.objects.filter(pk=message.row.pk).update(body=body)

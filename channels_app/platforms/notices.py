@@ -187,7 +187,7 @@ def undo_notice(message: Written, uid: str, *, now: datetime) -> None:
     actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     rows = list(visible_entries(message.caller).filter(LIVE).filter(uid__in=notice.entries).select_related("scope"))
     if rows:
-        bulk_actions.apply_action(rows, bulk_actions.expire(), now=now, actor=actor, reason="undone in the chat")
+        bulk_actions.apply_action(rows, bulk_actions.EXPIRE, now=now, actor=actor, reason="undone in the chat")
     Notice.objects.filter(pk=notice.pk).update(undone_at=now)
     note(message, actor, {"undone": len(rows)}, now=now)
     send(message, _("Undone: it is no longer remembered."), now=now, is_private=True)

@@ -393,7 +393,7 @@ def _decide_due(request: HttpRequest, rows: Any, entry: Entry | None) -> str:
     answer, now, actor = request.POST.get("do", ""), timezone.now(), actor_of(request)
     following = _beside(rows, entry)
     if answer == "expire":
-        action, reason, success = bulk_actions.expire(), gettext("Out of date, seen in the review"), _EXPIRED
+        action, reason, success = bulk_actions.EXPIRE, gettext("Out of date, seen in the review"), _EXPIRED
     elif answer in TERMS:
         days = TERMS[answer][1]
         again = None if days is None else now + timedelta(days=days)

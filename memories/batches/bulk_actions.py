@@ -55,24 +55,33 @@ class BulkAction:
         return [PlanRow.of(into, EditStep(columns={"content": self.content})), *merged]
 
 
-def expire() -> BulkAction:
-    """Take entries out of use; no machine writes them again."""
-    return BulkAction(step=ExpireStep(suppress=True))
+class _MaskSecrets(BulkAction):
+    """What is recognised as a secret, each entry's own."""
+
+    def rows(self, entries: Sequence[Entry]) -> list[PlanRow]:
+        return [
+            PlanRow.of(
+                entry, EditStep(columns={"content": masked, "category": Category.CREDENTIAL.value, "subtype": ""})
+            )
+            for entry in entries
+            if (masked := mask(entry.content)) != entry.content
+        ]
 
 
-def clear() -> BulkAction:
-    """Take entries out of use; stated again, they are written again."""
-    return BulkAction(step=ExpireStep(suppress=False))
-
-
-def suppress() -> BulkAction:
-    """The same, also of entries that are out of use already: what rests on their messages goes with them."""
-    return BulkAction(step=ExpireStep(suppress=True, only_live=False))
-
-
-def archive() -> BulkAction:
-    """Take entries out of use; machines may write them again."""
-    return BulkAction(step=ArchiveStep())
+#: Take entries out of use; no machine writes them again.
+EXPIRE = BulkAction(step=ExpireStep(suppress=True))
+#: The same, also of entries that are out of use already: what rests on their messages goes with them.
+SUPPRESS = BulkAction(step=ExpireStep(suppress=True, only_live=False))
+#: Take entries out of use; stated again, they are written again.
+CLEAR = BulkAction(step=ExpireStep(suppress=False))
+#: Take entries out of use; machines may write them again.
+ARCHIVE = BulkAction(step=ArchiveStep())
+#: Take the secrets out of entries, which stay credentials: their history still holds them.
+MASK_SECRETS = _MaskSecrets(step=EditStep())
+#: Say of entries that what was recognised in them is no secret.
+KEEP_AS_NO_SECRET = BulkAction(step=EditStep(columns={"category": "", "subtype": ""}))
+#: Say of entries that they speak of the world, whatever was recognised in them.
+KEEP_AS_HARMLESS = BulkAction(step=EditStep(columns={"suspect": ""}))
 
 
 def restore(term: timedelta | None = None) -> BulkAction:
@@ -92,34 +101,6 @@ def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = No
     return BulkAction(step=EditStep(columns=values, slots=dict(slots or {})))
 
 
-class _MaskSecrets(BulkAction):
-    """What is recognised as a secret, each entry's own."""
-
-    def rows(self, entries: Sequence[Entry]) -> list[PlanRow]:
-        return [
-            PlanRow.of(
-                entry, EditStep(columns={"content": masked, "category": Category.CREDENTIAL.value, "subtype": ""})
-            )
-            for entry in entries
-            if (masked := mask(entry.content)) != entry.content
-        ]
-
-
-def mask_secrets() -> BulkAction:
-    """Take the secrets out of entries, which stay credentials: their history still holds them."""
-    return _MaskSecrets(step=EditStep())
-
-
-def keep_as_no_secret() -> BulkAction:
-    """Say of entries that what was recognised in them is no secret."""
-    return BulkAction(step=EditStep(columns={"category": "", "subtype": ""}))
-
-
-def keep_as_harmless() -> BulkAction:
-    """Say of entries that they speak of the world, whatever was recognised in them."""
-    return BulkAction(step=EditStep(columns={"suspect": ""}))
-
-
 Data = Mapping[str, Any]
 
 
@@ -134,8 +115,8 @@ class Verb:
 
 #: In the order clients read them; `into` of a merge is the entry itself.
 VERBS: Mapping[BatchVerb, Verb] = {
-    BatchVerb.EXPIRE: Verb(build=lambda data: expire()),
-    BatchVerb.ARCHIVE: Verb(build=lambda data: archive()),
+    BatchVerb.EXPIRE: Verb(build=lambda data: EXPIRE),
+    BatchVerb.ARCHIVE: Verb(build=lambda data: ARCHIVE),
     BatchVerb.RESTORE: Verb(
         build=lambda data: restore(None if data.get("term_days") is None else timedelta(days=data["term_days"])),
         takes=("term_days",),

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from memories.batches.apply import apply_batch, start
-from memories.batches.bulk_actions import BulkResult, archive, plan_for_each_scope
+from memories.batches.bulk_actions import ARCHIVE, BulkResult, plan_for_each_scope
 from memories.batches.planning import plan
 from memories.batches.steps import ArchiveStep, CreateStep, EventStep, PlanRow
 from memories.choices import ChangeState, SkipReason
@@ -55,7 +55,7 @@ def move(entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, 
         return result
     applied = set(target_batch.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
     moved_entries = [entry for n, entry in enumerate(movable, start=1) if n in applied]
-    archived = plan_for_each_scope(moved_entries, archive(), now=now, actor=actor, reason=reason)
+    archived = plan_for_each_scope(moved_entries, ARCHIVE, now=now, actor=actor, reason=reason)
     result.batches, result.refused = [target_batch, *archived.batches], archived.refused
     result.skipped += len(movable) - len(moved_entries)
     for batch in archived.batches:

@@ -143,7 +143,7 @@ def _question(call: ActionCall) -> Question:
 def _take_out(call: ActionCall) -> Outcome:
     goes = taken_out_with(call.row, call.rows)
     result = bulk_actions.apply_action(
-        goes.entries, bulk_actions.suppress(), now=call.now, actor=call.actor, reason=call.data["reason"]
+        goes.entries, bulk_actions.SUPPRESS, now=call.now, actor=call.actor, reason=call.data["reason"]
     )
     nothing = "" if goes.entries else gettext("Nothing in use rests on this message.")
     return outcome_of(result, _DONE, nothing=nothing)

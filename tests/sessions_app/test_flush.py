@@ -179,7 +179,7 @@ def test_what_people_took_out_no_flush_brings_back(talk: Talk, direct: Session) 
     body = flush({"content": "The user's cat is called Mochi."})
     talk.do(direct, "flush", body)
     bulk_actions.apply_action(
-        list(Entry.objects.filter(type="fact")), bulk_actions.expire(), now=NOW, actor="user:ann", reason="private"
+        list(Entry.objects.filter(type="fact")), bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="private"
     )
     assert talk.do(direct, "flush", body)["candidates"][0]["outcome"] == "suppressed"
 

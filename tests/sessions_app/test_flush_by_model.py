@@ -173,7 +173,7 @@ def test_what_people_took_out_no_model_brings_back(direct: Session, talk: Talk, 
     model.otherwise = drawing(MOCHI)
     flush(direct)
     bulk_actions.apply_action(
-        list(Entry.objects.filter(type="fact")), bulk_actions.expire(), now=NOW, actor="user:ann", reason="private"
+        list(Entry.objects.filter(type="fact")), bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="private"
     )
     talk.say(f"Once more: {MOCHI['content']}")
     model.otherwise = drawing(candidate(MOCHI["content"], 9), goes_on_with="They spoke of Mochi.")

@@ -1,7 +1,6 @@
 """What calls of mem0's client have in common: its way to show a key, its words for errors, its options."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -133,19 +132,19 @@ class Mem0Call(Call):
 
         To clear a memory is no wish never to be told. Raises ScopeFrozen, before anything is changed.
         """
-        self._retire(rows, bulk_actions.clear)
+        self._retire(rows, bulk_actions.CLEAR)
 
     def expire(self, rows: QuerySet[Entry]) -> None:
         """Take entries out of use, in batches that can be undone; no machine writes them again. Raises ScopeFrozen."""
-        self._retire(rows, bulk_actions.expire)
+        self._retire(rows, bulk_actions.EXPIRE)
 
-    def _retire(self, rows: QuerySet[Entry], action: Callable[[], BulkAction]) -> None:
+    def _retire(self, rows: QuerySet[Entry], action: BulkAction) -> None:
         if rows.filter(scope__frozen=True).exists():
             raise ScopeFrozen
         reason = str(_("Deleted by mem0's client."))
         while chunk := list(rows.select_related("scope")[: bulk_actions.MOST]):
             actor = self.caller.actor
-            if not bulk_actions.apply_action(chunk, action(), now=self.now, actor=actor, reason=reason).changed:
+            if not bulk_actions.apply_action(chunk, action, now=self.now, actor=actor, reason=reason).changed:
                 break
 
 

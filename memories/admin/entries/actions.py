@@ -200,7 +200,7 @@ EXPIRE = BatchAction(
         ),
         is_grave=True,
     ),
-    verb=lambda call: bulk_actions.expire(),
+    verb=lambda call: bulk_actions.EXPIRE,
     done=ngettext_lazy("%(n)d entry is out of use.", "%(n)d entries are out of use.", "n"),
 )  # fmt: skip
 RESTORE = BatchAction(
@@ -267,7 +267,7 @@ def _setting(
 
 def _marked(
     name: str,
-    verb: Callable[[], BulkAction],
+    verb: BulkAction,
     label: Any,
     listed: Any,
     text: Any,
@@ -276,7 +276,7 @@ def _marked(
     return BatchAction(
         name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
         form=lambda call: call.bound(BulkActionForm),
-        verb=lambda call: verb(),
+        verb=lambda call: verb,
     )  # fmt: skip
 
 
@@ -311,16 +311,16 @@ UNPIN = _setting(
     _("From now on they run out as their policy says, and machines may tidy them up."),
 )  # fmt: skip
 MASK = _marked(
-    "mask", bulk_actions.mask_secrets, _("Mask"), _("Mask the secrets of the chosen entries …"),
+    "mask", bulk_actions.MASK_SECRETS, _("Mask"), _("Mask the secrets of the chosen entries …"),
     _("What is recognised as a secret is taken out; the rest stays a credential. It can be undone."),
 )  # fmt: skip
 NO_SECRET = _marked(
-    "no_secret", bulk_actions.keep_as_no_secret, _("No secret"), _("Keep the chosen entries as no secret …"),
+    "no_secret", bulk_actions.KEEP_AS_NO_SECRET, _("No secret"), _("Keep the chosen entries as no secret …"),
     _("They are shown, searched and recalled like any other memory from then on."),
     rows=_recognised_secrets,
 )  # fmt: skip
 HARMLESS = _marked(
-    "harmless", bulk_actions.keep_as_harmless, _("Harmless"), _("Keep the chosen entries as harmless …"),
+    "harmless", bulk_actions.KEEP_AS_HARMLESS, _("Harmless"), _("Keep the chosen entries as harmless …"),
     _("They speak of the world: groups are told them, and they may enter a profile, from then on."),
     rows=lambda call: _entries(call, call.ticked.exclude(suspect="") if call.ticked is not None else None),
 )  # fmt: skip

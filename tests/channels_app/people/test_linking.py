@@ -145,9 +145,7 @@ def forget(key: str, words: str = "Lena") -> Batch:
     """What the person takes out of a memory in a chat."""
     rows = list(Entry.objects.live().filter(scope__key=key, content__contains=words).select_related("scope"))
     actor = "person:telegram:u42"
-    result = bulk_actions.apply_action(
-        rows, bulk_actions.expire(), now=NOW, actor=actor, reason="forgotten in the chat"
-    )
+    result = bulk_actions.apply_action(rows, bulk_actions.EXPIRE, now=NOW, actor=actor, reason="forgotten in the chat")
     return result.batches[0]
 
 

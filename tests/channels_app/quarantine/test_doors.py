@@ -164,7 +164,7 @@ def test_some_are_let_back_others_expired_and_no_other_undo_brings_them_in(
     talk: Talk, poisoned_entries: list[Entry]
 ) -> None:
     turn, made, line, _of_day = poisoned_entries
-    taken_out = bulk_actions.apply_action([line], bulk_actions.expire(), now=NOW, actor="user:alice", reason="old")
+    taken_out = bulk_actions.apply_action([line], bulk_actions.EXPIRE, now=NOW, actor="user:alice", reason="old")
     done, workspace = put_in(), turn.workspace_id
     quarantine.let_back(workspace, done.run, only=[made.pk], now=LATER, actor="user:alice", reason="true")
     rows = list(Entry.objects.filter(pk=turn.pk).select_related("scope"))

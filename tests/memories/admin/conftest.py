@@ -100,7 +100,7 @@ def furnish(workspace: Workspace, word: str) -> House:
     first, second = Entry.objects.filter(workspace=workspace).order_by("pk")
     Slot.objects.create(workspace=workspace, entry=first, name="mood", value=f"mood-{word}")
     Link.objects.create(workspace=workspace, from_entry=first, to_entry=second, kind="alike", created_at=NOW)
-    bulk_actions.apply_action([second], bulk_actions.expire(), now=NOW, actor=f"user:{word}", reason=f"because {word}")
+    bulk_actions.apply_action([second], bulk_actions.EXPIRE, now=NOW, actor=f"user:{word}", reason=f"because {word}")
     Policy.objects.create(workspace=workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.4)
     draft = EventDraft(
         scope=first.scope, local_date=NOW.date(), content=f"bought {word}", origins=("session_events/s/1/event-1",)

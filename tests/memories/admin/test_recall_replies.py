@@ -70,7 +70,7 @@ def test_an_answer_people_took_out_says_so(alice: Client, mine: House) -> None:
     tell(mine, "Tea with lemon.", recall_id=str(mine.trace.uid))
     event = SessionEvent.objects.get(content="Tea with lemon.")
     resting = Entry.objects.filter(origins__contains=[event.session.origin_of(event)])
-    bulk_actions.apply_action(resting, bulk_actions.suppress(), now=timezone.now(), actor="user:alice", reason="wrong")
+    bulk_actions.apply_action(resting, bulk_actions.SUPPRESS, now=timezone.now(), actor="user:alice", reason="wrong")
     assert page(alice, mine.trace).context["reply"].is_redacted
 
 

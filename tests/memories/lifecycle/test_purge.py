@@ -143,7 +143,7 @@ def test_only_what_has_been_expired_for_its_grace_is_proposed(workspace: Workspa
 
 def test_what_people_took_out_stays_so_that_no_machine_writes_it_again(workspace: Workspace, scope: Scope) -> None:
     (wrong,) = remember(scope, "the extraction batch came on Tuesday", days_ago=1)
-    bulk_actions.apply_action([wrong], bulk_actions.expire(), now=NOW, actor="user:ann", reason="wrong")
+    bulk_actions.apply_action([wrong], bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="wrong")
     assert propose(workspace)["entries"] == 0
     again = make_draft(scope, wrong.content, source=Source.EXTRACTION, type=EntryType.FACT, tier=2)
     assert entries.remember(again, now=GRACE_OVER, actor="job:extract").outcome == "suppressed"

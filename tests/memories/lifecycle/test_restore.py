@@ -68,7 +68,7 @@ def test_the_night_before_and_what_people_took_out_stay_out(workspace: Workspace
     third.refresh_from_db()
     bulk_actions.apply_action([third], bulk_actions.restore(), now=NOW, actor="user:ann", reason="r")
     bulk_actions.apply_action(
-        [Entry.objects.get(pk=third.pk)], bulk_actions.expire(), now=NOW, actor="user:ann", reason="it is wrong"
+        [Entry.objects.get(pk=third.pk)], bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="it is wrong"
     )
     assert restored(list(expiry.expiry_batches(since=NOW - expiry.NIGHT)))["entries"] == 1
     assert live(scope) == {second.content}
@@ -128,7 +128,7 @@ def test_an_undo_of_that_undo_takes_the_end_back_too(workspace: Workspace, scope
 
 def test_what_was_not_over_gets_no_end_of_its_own(workspace: Workspace, scope: Scope) -> None:
     entries = remember(scope, *SAID, days_ago=3)
-    bulk_actions.apply_action(entries, bulk_actions.expire(), now=NOW, actor="user:ann", reason="wrong")
+    bulk_actions.apply_action(entries, bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="wrong")
     undo(Batch.objects.get())
     assert live(scope) == set(SAID) and set(Entry.objects.values_list("expires_at", flat=True)) == {None}
 
@@ -270,7 +270,7 @@ def test_a_batch_of_somebody_else_or_of_another_kind_has_no_such_page(
     address = reverse("admin:memories_batch_restore", args=[Batch.objects.get().pk])
     assert (ann.get(address).status_code, ann.post(address, ANSWER).status_code) == (404, 404)
     mine = remember(scope, SAID[0], days_ago=1)
-    bulk_actions.apply_action(mine, bulk_actions.expire(), now=NOW, actor="user:ann", reason="r")
+    bulk_actions.apply_action(mine, bulk_actions.EXPIRE, now=NOW, actor="user:ann", reason="r")
     address = reverse("admin:memories_batch_restore", args=[Batch.objects.get(scope=scope).pk])
     assert ann.get(address).status_code == 404
 

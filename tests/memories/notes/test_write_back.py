@@ -87,7 +87,7 @@ def test_other_lines_may_be_changed_meanwhile(path: Path, scope: Scope) -> None:
 
 def test_a_batch_strikes_its_lines_and_its_undo_brings_them_back(path: Path, scope: Scope) -> None:
     chosen = list(Entry.objects.in_scope(scope))
-    done = bulk_actions.apply_action(chosen, bulk_actions.expire(), now=NOW, actor="user:op", reason="tidy")
+    done = bulk_actions.apply_action(chosen, bulk_actions.EXPIRE, now=NOW, actor="user:op", reason="tidy")
     assert not lines(scope)
     assert in_step(scope)
     undo = batches.plan_undo(done.batches[0], now=NOW, actor="user:op")
@@ -115,7 +115,7 @@ def test_a_line_that_cannot_be_struck_keeps_no_other_from_it(files: Path, scope:
     write(files, DAY, "- one 一\n- two\n\n" + "very long 很长 " * 900 + "\n")
     sync(scope)
     chosen = list(Entry.objects.in_scope(scope).live())
-    bulk_actions.apply_action(chosen, bulk_actions.expire(), now=NOW, actor="user:op", reason="tidy")
+    bulk_actions.apply_action(chosen, bulk_actions.EXPIRE, now=NOW, actor="user:op", reason="tidy")
     assert path.read_text().count("<!-- expired") == 2
     state = FileState.objects.get()
     assert (state.problem, state.detail) == ("not_written", "This is part of a longer text; change it in the file.")
@@ -172,7 +172,7 @@ def test_an_undo_and_new_words_are_refused_for_the_lines_of_one_file_alone(
     write(files, LONG_TERM, "- 妹妹叫小雨\n")
     sync(scope)
     chosen = list(Entry.objects.in_scope(scope).order_by("pk"))
-    done = bulk_actions.apply_action(chosen, bulk_actions.expire(), now=NOW, actor="user:op", reason="tidy")
+    done = bulk_actions.apply_action(chosen, bulk_actions.EXPIRE, now=NOW, actor="user:op", reason="tidy")
     path.write_bytes(TEXT.encode("utf-16"))
     undone = batches.apply_batch(batches.plan_undo(done.batches[0], now=NOW, actor="user:op"), now=NOW)
     assert (undone.state, undone.counts) == (BatchState.APPLIED, {"undo": 1})

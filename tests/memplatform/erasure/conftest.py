@@ -208,7 +208,7 @@ def _plan(workspace: Workspace, own: Scope) -> None:
         )
         batches.require_approval(plan, HoldReason.CONTRADICTED, rows=1)
     turns = Entry.objects.filter(scope=own, type=EntryType.CHAT_TURN)
-    bulk_actions.apply_action(list(turns), bulk_actions.expire(), now=NOW, actor="user:op", reason=word("reason"))
+    bulk_actions.apply_action(list(turns), bulk_actions.EXPIRE, now=NOW, actor="user:op", reason=word("reason"))
 
 
 def _write_files(workspace: Workspace, own: Scope, chat: Scope) -> None:
