@@ -239,11 +239,6 @@ def count_scopes(workspace_id: int) -> None:
             cursor.execute(f"ANALYZE {table}")
 
 
-def is_empty() -> bool:
-    """Whether nothing is remembered yet."""
-    return not Entry.objects.exists()
-
-
 #: A line of the profile is in every context, and words of what people ask for are in many a ranking.
 _WORDS = {
     EntryType.FACT: "Name, address, phone, e-mail, birthday, password and bank: {token}. 姓名、地址、电话。",

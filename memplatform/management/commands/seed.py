@@ -7,8 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.entries.exported import is_empty
-from memories.models import Workspace
+from memories.models import Entry, Workspace
 from memplatform.setup.seed import seed
 
 
@@ -24,7 +23,7 @@ class Command(BaseCommand):
         entries = options["entries"]
         if entries < 1:
             raise CommandError(_("--entries: at least one."))
-        if not (options["yes"] or is_empty()):
+        if not options["yes"] and Entry.objects.exists():
             raise CommandError(_("Something is remembered in this database; --yes fills a new workspace all the same."))
         name = options["workspace"] or f"Seed {entries}"
         if Workspace.objects.filter(name=name).exists():
