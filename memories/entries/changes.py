@@ -44,6 +44,8 @@ from memories.models.tenancy import lock_scopes
 from memories.tenancy.resolver import key_of_speaker
 
 Expected = Mapping[int, int | None]  # entry → the version it must have; None: any
+#: What a rewording changes.
+TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo", "suspect")
 
 
 @dataclass
@@ -551,18 +553,8 @@ def reword_lines(scope: Scope, lines: Mapping[int, FileLine], *, now: datetime, 
             counts = text.terms(indexed_text(line.content, Echo.NONE, entry.path, line.heading))
             rows.append(reword(entry, line.content, counts))
             entry.suspect = suspicion_of(line.content)
-            columns = (
-                "content",
-                "suspect",
-                "fingerprint",
-                "terms",
-                "length",
-                "echo",
-                "heading",
-                "line_from",
-                "line_to",
-            )
-            entry.save(update_fields=[*columns, "created_at", "stated_at", "updated_at"])
+            place_and_time = ["heading", "line_from", "line_to", "created_at", "stated_at", "updated_at"]
+            entry.save(update_fields=[*TEXT_COLUMNS, *place_and_time])
         search_rows.write_keywords(rows, {locked.pk: locked.index_length})
         search_rows.enqueue(sorted(entries))
         scope_statistics.learn_names(locked, list(entries.values()))
@@ -587,9 +579,3 @@ def move_files(scope: Scope, before: str, after: str, *, actor: str) -> None:
         below = Entry.objects.in_scope(locked).filter(path__startswith=f"{before}/")
         below.update(path=Concat(Value(after), Substr("path", len(before) + 1)))
         scope_statistics.raise_version(locked)
-
-
-def end_lines(scope: Scope, entries: Iterable[int], *, now: datetime, actor: str) -> BulkOutcome:
-    """Take entries out of use whose lines are gone from their file; written there again, they are remembered again."""
-    with acting(actor):
-        return expire_many(scope, dict.fromkeys(entries), now=now, actor=actor, in_files=False)

@@ -93,14 +93,10 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
     for draft in drafts:
         check_content(draft.content)
     with acting(actor):
-        suppressed = SuppressedContent(scopes.values())
-        erased = _are_erased(drafts)
-        events: list[DailyEvent | None] = []
-        for draft, is_erased in zip(drafts, erased, strict=True):
-            if is_erased or suppressed.covers(draft.scope, draft.content, draft.origins):
-                events.append(None)
-                continue
-            event = DailyEvent(
+        events = [
+            None
+            if is_taken_out
+            else DailyEvent(
                 workspace_id=draft.scope.workspace_id,
                 scope=draft.scope,
                 local_date=draft.local_date,
@@ -112,15 +108,23 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
                 created_at=now,
                 updated_at=now,
             )
-            events.append(event)
+            for draft, is_taken_out in zip(drafts, _are_taken_out(drafts), strict=True)
+        ]
         DailyEvent.objects.bulk_create(event for event in events if event is not None)
         return events
 
 
-def _are_erased(drafts: Sequence[EventDraft]) -> list[bool]:
-    """Of events, which repeat what was erased with a person."""
-    tombstones = Tombstones.of_workspace(drafts[0].scope.workspace_id)
-    return tombstones.covering([(draft.content, draft.scope.key, draft.origins) for draft in drafts], everywhere=False)
+def _are_taken_out(drafts: Sequence[EventDraft]) -> list[bool]:
+    """Of events, which repeat what was erased with a person, or what is suppressed."""
+    if not drafts:
+        return []
+    texts = [(draft.content, draft.scope.key, draft.origins) for draft in drafts]
+    erased = Tombstones.of_workspace(drafts[0].scope.workspace_id).covering(texts, everywhere=False)
+    suppressed = SuppressedContent({draft.scope for draft in drafts})
+    return [
+        is_erased or suppressed.covers(draft.scope, draft.content, draft.origins)
+        for draft, is_erased in zip(drafts, erased, strict=True)
+    ]
 
 
 def bring_in(scope: Scope, exported: Sequence[Mapping[str, Any]]) -> list[DailyEvent | None]:
@@ -172,10 +176,8 @@ def grow(
             EventDraft(scope=locked, local_date=event.local_date, content=contents[pk], origins=tuple(event.origins))
             for pk, event in events.items()
         ]
-        suppressed = SuppressedContent([locked])
-        for pk, draft, is_erased in zip(events, drafts, _are_erased(drafts) if drafts else [], strict=True):
-            if is_erased or suppressed.covers(locked, draft.content, draft.origins):
-                outcome.skip({pk}, SkipReason.SUPPRESSED)
+        taken_out = {pk for pk, is_taken_out in zip(events, _are_taken_out(drafts), strict=True) if is_taken_out}
+        outcome.skip(taken_out, SkipReason.SUPPRESSED)
         outcome.applied = sorted(events.keys() - outcome.skipped.keys())
         for event in map(events.__getitem__, outcome.applied):
             event.content, event.terms = contents[event.pk], sorted(text.terms(contents[event.pk]))

@@ -98,16 +98,6 @@ def as_of_version(row: Any, version: int) -> dict[str, Any]:
     return was
 
 
-def slots_as_of_version(entry: Entry, version: int) -> dict[str, str]:
-    """The slots of an entry that are rows of their own, as they were until the next version began."""
-    slots = {slot.pk: {"name": slot.name, "value": slot.value} for slot in _slots(entry)}
-    following = changes_of(entry).filter(version__gt=version).order_by("version", "id").first()
-    if following is not None:
-        for change in slot_changes_of(entry).filter(at__gte=following.at).order_by("-id"):
-            undo(change, slots)
-    return {slot["name"]: slot["value"] for slot in slots.values()}
-
-
 def columns_and_slots(entry: Entry, version: int) -> tuple[dict[str, Any], dict[str, str | None]]:
     """The revertible columns changed since a version, and every slot, with their values then; None: no such slot.
 
@@ -115,8 +105,15 @@ def columns_and_slots(entry: Entry, version: int) -> tuple[dict[str, Any], dict[
     """
     old = as_of_version(entry, version)
     columns = read_columns({name: value for name, value in old.items() if name in REVERTIBLE})
+
+    # slots that are rows of their own, as they were until the next version began
+    slots = _slots(entry)
     absent_slots: dict[str, str | None] = dict.fromkeys(slot.name for slot in entry.slots.all())
-    return columns, absent_slots | slots_as_of_version(entry, version)
+    following = changes_of(entry).filter(version__gt=version).order_by("version", "id").first()
+    if following is not None:
+        for change in slot_changes_of(entry).filter(at__gte=following.at).order_by("-id"):
+            undo(change, slots)
+    return columns, absent_slots | {slot["name"]: slot["value"] for slot in slots.values()}
 
 
 def differences(entry: Entry, version: int) -> dict[str, tuple[Any, Any]]:
@@ -149,12 +146,14 @@ def slot_changes_of(entry: Entry) -> QuerySet[Change]:
     removals = Change.objects.filter(
         workspace_id=entry.workspace_id, table_name=table, op=Operation.DELETE, old__entry_id=entry.pk
     )
-    rows = {*removals.values_list("row_id", flat=True), *_slots(entry).values_list("pk", flat=True)}
+    rows = {*removals.values_list("row_id", flat=True), *_slots(entry)}
     return Change.objects.filter(Q(table_name=table, row_id__in=rows), workspace_id=entry.workspace_id)
 
 
-def _slots(entry: Entry) -> QuerySet[Slot]:
-    return Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
+def _slots(entry: Entry) -> dict[int, dict[str, str]]:
+    """The name and value of its slots that are rows of their own, by their ids."""
+    rows = Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
+    return {slot.pk: {"name": slot.name, "value": slot.value} for slot in rows}
 
 
 #: The column of a batch's rows that refers to a table.
@@ -341,8 +340,16 @@ def blocked_by_dependents(
     dependents = _replaced_since(scope, expiring, of, by)
     if not dependents:
         return {}
-    back, changed_pks = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
-    back |= set(restored)
+
+    # of those it replaced: what the undo puts back, and what it does not because that was changed
+    undone_pks = {other for others in dependents.values() for other in others}
+    if by is not None:
+        rows = BatchChange.objects.filter(batch=by, entry__in=undone_pks).exclude(state=ChangeState.LEFT)
+        undone_pks = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
+    prior = rows_before(of, ENTRIES, undone_pks)
+    replacing = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
+    changed_pks = set() if force else changed_since(replacing, by=by or 0)
+    back = (replacing.keys() - changed_pks).union(restored)
     blocked = {pk: others - back for pk, others in dependents.items() if others - back}
 
     # of the others the end of the id of the batch that replaced each
@@ -379,18 +386,6 @@ def _replaced_since(scope: Scope, expiring: Collection[int], of: int, by: int | 
             before_batch[other] = min(before_batch.get(other, began[entry]), began[entry] - 1)
     replaced = changed_since(before_batch, by=by or 0, columns=_REPLACED)
     return {entry: others & replaced for entry, others in dependents.items() if others & replaced}
-
-
-def _restored_by_undo(others: Collection[int], of: int, by: int | None, force: bool) -> tuple[set[int], set[int]]:
-    """Of entries batch `of` replaced: those the undo puts back, and those it does not because they were changed."""
-    undone_pks = set(others)
-    if by is not None:
-        rows = BatchChange.objects.filter(batch=by, entry__in=others).exclude(state=ChangeState.LEFT)
-        undone_pks = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
-    prior = rows_before(of, ENTRIES, undone_pks)
-    last = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
-    changed_pks = set() if force else changed_since(last, by=by or 0)
-    return last.keys() - changed_pks, changed_pks
 
 
 #: Slots are written just after their entry; changes by one actor within this time are one revision.
@@ -495,11 +490,7 @@ def _entry_steps(entry: Entry) -> list[Revision]:
 
 def _slot_steps(entry: Entry) -> list[Revision]:
     """The changes of an entry's slots, oldest first, without a version yet."""
-    slots = {
-        slot.pk: {"name": slot.name, "value": slot.value}
-        for slot in Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
-    }
-    steps = []
+    slots, steps = _slots(entry), []
     for change in slot_changes_of(entry).order_by("-id"):
         after = dict(slots.get(change.row_id, {}))
         undo(change, slots)

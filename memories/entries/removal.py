@@ -264,9 +264,7 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
         return outcome
 
     # what plans of batches say of these entries, and the recall traces that served them
-    changes = BatchChange.objects.filter(workspace_id=locked.workspace_id, entry__in=purged)
-    changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
-    changes.update(entry=None, draft={})
+    _forget_plans(locked.workspace_id, Q(entry__in=purged))
     last_used = max(entries[pk].expired_at or now for pk in purged)
     traces = RecallTrace.objects.filter(workspace_id=locked.workspace_id, created_at__lte=last_used)
     traces.filter(served__overlap=purged).update(

@@ -67,7 +67,13 @@ class Suppressions:
         """The suppressed entry that a machine is about to write again; None when the write may go on."""
         if write.draft.source not in MACHINE_SOURCES:
             return None
-        row = next((row for row in self._rows if _matches(row, write) and not _is_asked_again(row, write)), None)
+        # it has the suppressed words, or rests on suppressed messages alone; of quarantine see `quarantines`
+        here = (row for row in self._rows if not row.quarantine and row.scope_id == write.draft.scope.pk)
+        origins = set(write.draft.origins)
+        matching = (
+            row for row in here if _has_same_words(row, write) or (bool(origins) and origins <= set(row.origins))
+        )
+        row = next((row for row in matching if not _is_asked_again(row, write)), None)
         if row is None:
             return None
         new_origins = [origin for origin in write.draft.origins if origin not in row.origins]
@@ -112,15 +118,6 @@ def _is_asked_again(row: Suppression, write: PendingWrite) -> bool:
         return False
     since = row.created_at.replace(microsecond=0)  # chat platforms tell whole seconds
     return draft.at >= since and not set(draft.origins) <= set(row.origins)
-
-
-def _matches(row: Suppression, write: PendingWrite) -> bool:
-    """Whether a write has the suppressed words, or rests on suppressed messages alone."""
-    origins = set(write.draft.origins)
-    if row.quarantine:  # Suppressions.quarantines
-        return False
-    rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
-    return rests_on or _has_same_words(row, write)
 
 
 def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
@@ -283,10 +280,10 @@ def erased_since(workspace_id: int, since: datetime) -> IsErased | None:
     return (lambda platform, peer: of_person(workspace_id, platform, peer) in people) if people else None
 
 
-def of_content(workspace_id: int, scope_keys: Iterable[str], content: str) -> list[str]:
-    """The tombstones of a text that is erased from scopes."""
+def of_content(workspace_id: int, scope_keys: Iterable[str], content: str, *, everywhere: bool = True) -> list[str]:
+    """The tombstones of a text in scopes; `everywhere`: also those by which it is known whatever its scope."""
     words = text.fingerprint(content)
-    places = [*scope_keys, ""] if is_telling(content) else scope_keys
+    places = [*scope_keys, ""] if everywhere and is_telling(content) else scope_keys
     return [digest(workspace_id, _WORDS, place, words) for place in places]
 
 
@@ -339,9 +336,7 @@ class Tombstones:
             return [False] * len(texts)
         marks = []
         for content, scope_key, origins in texts:
-            words = text.fingerprint(content)
-            places = [scope_key, ""] if everywhere and is_telling(content) else [scope_key]
-            of_words = {digest(workspace, _WORDS, place, words) for place in places}
+            of_words = set(of_content(workspace, [scope_key], content, everywhere=everywhere))
             marks.append((of_words, {of_origin(workspace, origin) for origin in origins}))
         erased = tombstones_among(workspace, (mark for of_words, of_origins in marks for mark in of_words | of_origins))
         return [

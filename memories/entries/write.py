@@ -1,7 +1,7 @@
 """Writing drafts: each becomes an entry, rewords a stored one, or repeats it (A10, A13)."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from django.db.models import F
 from memories import metrics, postgresql
 from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outcome, Verification
 from memories.entries import evidence
-from memories.entries.changes import reword, write_slots
+from memories.entries.changes import TEXT_COLUMNS, reword, write_slots
 from memories.entries.contradictions import STATEMENTS, mark_contradicted
 from memories.entries.draft import COLUMN_SLOTS, DRAFTED, Draft, WriteResult, check, check_is_read, guarded, suspicion
 from memories.entries.duplicates import (
@@ -33,7 +33,7 @@ from memories.index import scope_statistics, search_rows
 from memories.index.scope_statistics import COUNT_NEW, counting
 from memories.language import text
 from memories.language.likeness import Likeness, says_all
-from memories.models import Entry, Link, Policy, Scope, Slot
+from memories.models import Entry, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.models.policy import Policies
 from memories.models.tenancy import SCOPE_LOCK, checked_scopes
@@ -95,26 +95,12 @@ _INSERT = f"""
 """  # noqa: S608 (names of ours)
 
 
-def insert_entries(entries: Sequence[Entry], scopes: Mapping[int, Scope]) -> None:
-    """Store new entries, give each its id, and count them into their scopes, by id.
-
-    Every value is taken as it is, as Django's bulk_create does.
-    """
-    rows = [{column.column: getattr(entry, column.attname) for column in _FIELDS} for entry in entries]
-    values = {"entries": json.dumps(rows, default=str, ensure_ascii=False), **counting(scopes, entries)}
-    ids = dict(postgresql.rows(_INSERT, values))
-    for entry in entries:
-        entry.pk = ids[entry.uid]
-        entry._state.adding, entry._state.db = False, connection.alias
-
-
 _LINK = """
     INSERT INTO memories_link (version, workspace_id, from_entry_id, to_entry_id, kind, created_at)
-    SELECT * FROM unnest(%(version)s::bigint[], %(workspace_id)s::bigint[], %(from_entry_id)s::bigint[],
-        %(to_entry_id)s::bigint[], %(kind)s::text[], %(created_at)s::timestamptz[])
+    SELECT 1, %(workspace)s::bigint, made, resembled, %(kind)s::text, %(now)s::timestamptz
+    FROM unnest(%(made)s::bigint[], %(resembled)s::bigint[]) AS link (made, resembled)
     ON CONFLICT DO NOTHING
 """
-_LINK_COLUMNS = ("version", "workspace_id", "from_entry_id", "to_entry_id", "kind", "created_at")
 
 
 log = structlog.get_logger(__name__)
@@ -125,8 +111,6 @@ _COUNT_REPEAT = """
     SET repeat_count = memories_entryaccess.repeat_count + 1,
         last_seen = greatest(memories_entryaccess.last_seen, excluded.last_seen)
 """
-#: What a rewording changes.
-_TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo", "suspect")
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
@@ -214,30 +198,32 @@ class _Writer:
         candidates = stored_candidates(writes, context.policies, self.now)
         decided = [self._decide(write, candidates[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
-        linked = [self._link_resembling(write) for write in writes]
-        if links := [link for several in linked for link in several]:
+
+        # new entries are linked to those they resemble, so that an operator can see both
+        resembled = [
+            [near.entry_id for near in write.resembling if near.entry_id not in (0, write.written.pk)]
+            for write in writes
+        ]
+        links = [(write.written.pk, pk) for write, pks in zip(writes, resembled, strict=True) for pk in pks]
+        if links:
+            made, others = map(list, zip(*links, strict=True))
+            values = {"workspace": workspace, "made": made, "resembled": others, "kind": LinkKind.ALIKE.value}
             with postgresql.cursor() as cursor:  # those that are not there yet
-                cursor.execute(_LINK, {name: [getattr(link, name) for link in links] for name in _LINK_COLUMNS})
+                cursor.execute(_LINK, values | {"now": self.now})
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [
             WriteResult(
-                entry or write.written,
-                outcome,
-                tuple(link.to_entry_id for link in links),
-                write.ends_suppression,
-                is_quarantined=write.is_quarantined,
+                entry or write.written, outcome, tuple(pks), write.ends_suppression, is_quarantined=write.is_quarantined
             )
-            for write, (entry, outcome), links in zip(writes, decided, linked, strict=True)
+            for write, (entry, outcome), pks in zip(writes, decided, resembled, strict=True)
         ]
 
     def _decide(self, write: PendingWrite, candidates: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
         """What happens to a write, and the entry it comes to; None: one of its own."""
-        if write.is_erased:
-            if write.draft.source not in MACHINE_SOURCES:
-                raise ContentErased
-            return _new_entry(write, self.now), Outcome.SUPPRESSED
-        if write.is_quarantined:
+        if write.is_erased and write.draft.source not in MACHINE_SOURCES:
+            raise ContentErased
+        if write.is_erased or write.is_quarantined:
             return _new_entry(write, self.now), Outcome.SUPPRESSED
         if suppressed := self.suppressions.against(write):
             return suppressed, Outcome.SUPPRESSED
@@ -291,7 +277,7 @@ class _Writer:
         entry.stated_at = max(entry.stated_at, draft.at)
         entry.verification = max(entry.verification, draft.verification, key=_strength)
         before, entry.updated_at = entry.updated_at, self.now
-        columns = [*_TEXT_COLUMNS, "verification", "origin", "trust", "chats", "origins", "importance", "stated_at"]
+        columns = [*TEXT_COLUMNS, "verification", "origin", "trust", "chats", "origins", "importance", "stated_at"]
         slots = draft.free_slots()
         had = dict(entry.slots.values_list("name", "value")) if slots else {}
         differing = {name: value for name, value in slots.items() if had.get(name) != value}
@@ -306,13 +292,20 @@ class _Writer:
         scope_statistics.raise_version(self.scopes[entry.scope_id])
 
     def _insert_waiting(self) -> None:
-        """Insert the entries decided so far, in one statement a table."""
+        """Insert the entries decided so far, in one statement a table, and count them into their scopes.
+
+        Every value is taken as it is, as Django's bulk_create does.
+        """
         writes, self.waiting = self.waiting, []
         if not writes:
             return
         entries = [_new_entry(write, self.now) for write in writes]
-        insert_entries(entries, self.scopes)
+        rows = [{column.column: getattr(entry, column.attname) for column in _FIELDS} for entry in entries]
+        values = {"entries": json.dumps(rows, default=str, ensure_ascii=False), **counting(self.scopes, entries)}
+        ids = dict(postgresql.rows(_INSERT, values))
         for write, entry in zip(writes, entries, strict=True):
+            entry.pk = ids[entry.uid]
+            entry._state.adding, entry._state.db = False, connection.alias
             write.entry, write.entry_id = entry, entry.pk
         slots = [
             Slot(workspace_id=entry.workspace_id, entry=entry, name=name, value=value)
@@ -323,21 +316,6 @@ class _Writer:
             Slot.objects.bulk_create(slots)
         self.rows |= {entry.pk: search_rows.keyword_row(entry) for entry in entries}
         self.new.extend(entry.pk for entry in entries)
-
-    def _link_resembling(self, write: PendingWrite) -> list[Link]:
-        """Links from a new entry to those it resembles, so that an operator can see both."""
-        others = [candidate.entry_id for candidate in write.resembling if candidate.entry_id]
-        return [
-            Link(
-                workspace_id=write.written.workspace_id,
-                from_entry_id=write.written.pk,
-                to_entry_id=other,
-                kind=LinkKind.ALIKE,
-                created_at=self.now,
-            )
-            for other in others
-            if other != write.written.pk
-        ]
 
 
 def _new_entry(write: PendingWrite, now: datetime) -> Entry:

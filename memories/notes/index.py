@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from memories import entries
 from memories.choices import EntryType, Outcome, Source
 from memories.conf import conf
-from memories.entries.changes import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
+from memories.entries.changes import FileLine, lines_of, move_files, move_lines, reword_lines
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
 from memories.exceptions import FileUnreadable, InvalidDraft, PathNotAllowed, ScopeFrozen
@@ -36,6 +36,7 @@ from memories.index import search_rows
 from memories.kinds import UNDATED
 from memories.language import text
 from memories.models import Entry, EntryIndex, EntryVector, FileProblem, FileState, Scope, Workspace
+from memories.models.change import acting
 from memories.models.tenancy import lock_scopes
 
 Item = TypeVar("Item", Entry, FileLine)
@@ -334,8 +335,9 @@ class _FilesRun:
         reworded = dict(every[:CHUNK])
         reword_lines(scope, reworded, now=self.now, actor=ACTOR)
         ended = [pk for _part, changes in part_changes for pk in changes.ended][:CHUNK]
-        if ended:
-            end_lines(scope, ended, now=self.now, actor=ACTOR)
+        if ended:  # written there again, they are remembered again
+            with acting(ACTOR):
+                entries.expire_many(scope, dict.fromkeys(ended), now=self.now, actor=ACTOR, in_files=False)
         new = [(part, line) for part, changes in part_changes for line in changes.new][:CHUNK]
         drafts = [
             Draft(
