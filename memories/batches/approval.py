@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from memories.batches.planning import RETIRING, counts_of
+from memories.batches.planning import RETIRING, count_planned
 from memories.batches.steps import CreateStep, EditStep, ReplaceStep, replaced_by_rows, step_of
 from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason, SkipReason, Source
 from memories.conf import conf
@@ -73,7 +73,7 @@ def remove_steps(batch: Batch, positions: Iterable[int]) -> list[int]:
         removed_rows = changes.filter(position__in=wanted_positions.union(resting))
         positions = sorted(removed_rows.values_list("position", flat=True))
         removed_rows.update(state=ChangeState.LEFT, note=SkipReason.REMOVED)
-        _count_planned(batch)
+        count_planned(batch)
     return positions
 
 
@@ -82,13 +82,8 @@ def put_back_steps(batch: Batch, positions: Iterable[int]) -> int:
     with _open_plan(batch):
         rows = batch.changes.filter(state=ChangeState.LEFT, note=SkipReason.REMOVED, position__in=list(positions))
         count = rows.update(state=ChangeState.PLANNED, note="")
-        _count_planned(batch)
+        count_planned(batch)
     return count
-
-
-def _count_planned(batch: Batch) -> None:
-    batch.counts = counts_of(batch, state=ChangeState.PLANNED)
-    batch.save(update_fields=["counts"])
 
 
 def edit_step(batch: Batch, position: int, content: str) -> BatchChange:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from memories.batches import planning
 from memories.batches.approval import refuse
 from memories.batches.steps import PlanRow, PolicyStep, ReplaceStep, Successor, Values
-from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.choices import BatchState, BatchVerb
 from memories.exceptions import BatchSettled
 from memories.models import Batch, BatchChange, Policy, Scope
 from memories.models.policy import Subject
@@ -76,7 +76,7 @@ def take_in(branch: Batch, plans: Iterable[Batch], *, actor: str, now: datetime)
             with connection.cursor() as cursor:
                 cursor.execute(_TAKE_IN, values)
                 count += cursor.rowcount
-        _count(branch)
+        planning.count_planned(branch)
     return count
 
 
@@ -93,7 +93,7 @@ def add_policies(branch: Batch, values: Values, *, about: Collection[Subject] = 
         rows = [PlanRow(step=step) for step in steps]
         _rows_about([*about, *(step.subject for step in steps)]).filter(batch=branch).delete()
         planning.write_rows(branch, rows, start=behind + 1)
-        _count(branch)
+        planning.count_planned(branch)
     return len(rows)
 
 
@@ -121,7 +121,7 @@ def add_rows(branch: Batch, rows: Iterable[PlanRow], *, cost: Mapping[str, Any])
         planning.write_rows(branch, planned, start=behind + 1)
         branch.cost = dict(cost)
         branch.save(update_fields=["cost"])
-        _count(branch)
+        planning.count_planned(branch)
     return len(planned)
 
 
@@ -131,8 +131,3 @@ def _last_position(branch: Batch) -> int:
     if locked.state != BatchState.PROPOSED or locked.name != NAME:
         raise BatchSettled
     return branch.changes.aggregate(last=Max("position"))["last"] or 0
-
-
-def _count(branch: Batch) -> None:
-    branch.counts = planning.counts_of(branch, state=ChangeState.PLANNED)
-    branch.save(update_fields=["counts"])

@@ -222,6 +222,12 @@ def write_rows(batch: Batch, rows: Iterable[PlanRow] | StepForAll, *, start: int
         )
 
 
+def count_planned(batch: Batch) -> None:
+    """Note anew what of a plan is still to be done."""
+    batch.counts = counts_of(batch, state=ChangeState.PLANNED)
+    batch.save(update_fields=["counts"])
+
+
 def counts_of(batch: Batch, **only: str) -> dict[str, int]:
     """The number of rows of a batch by verb."""
     changes = BatchChange.objects.filter(batch=batch, **only).order_by()
