@@ -161,5 +161,5 @@ def _keep_secrets(
         chats=(scope.key,),
     )
     origins = [session.origin_of(event) for event in events]
-    drafts = capture.kept_of_messages(secrets, base, origins, at=[event.at for event in events])
+    drafts = capture.drafts_of(secrets, base, origins, at=[event.at for event in events])
     entries.remember_many(list(drafts), now=now, actor=actor, savepoint=False)

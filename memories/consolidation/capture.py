@@ -9,7 +9,6 @@ sentence that holds one is kept as a credential of the speaker, where the channe
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from memories import entries
 from memories.choices import EntryType, Origin, ScopeKind, SecretsRule, Source
@@ -182,27 +181,23 @@ def _task_drafts(
     )
     if own:
         yield _in_scope(task, own, resolved)
-        if len(turn.tool_calls) > 1:
-            yield _workflow(turn, _in_scope(task, own, resolved), resolved)
+    if own and len(turn.tool_calls) > 1:
+        # the order of tools; in the words it is stored with already, so that it is recognised as the same
+        sequence = sequence_of(turn.tool_calls)
+        traces = Entry.objects.in_scope(own).live().filter(type=EntryType.WORKFLOW_TRACE)
+        traces = traces.filter(sender_id=resolved.address.speaker, chat_id=resolved.address.chat)
+        same = traces.filter(slots__name=SEQUENCE, slots__value=sequence).first()
+        tools = smart_truncate(ARROW.join(call.name for call in turn.tool_calls), DONE_CHARS)
+        content = f"Task: {parts['Asked']}\nTools: {tools}"
+        slots = [item for item in turn.named_slots().items() if item[0] != SEQUENCE][: conf.SLOT_LIMIT - 1]
+        yield replace(
+            _in_scope(task, own, resolved),
+            type=EntryType.WORKFLOW_TRACE,
+            content=same.content if same else content,
+            slots={**({} if same else dict(slots)), SEQUENCE: sequence, **source_slots(resolved)},
+        )
     if chat:
         yield _in_scope(task, chat, resolved)
-
-
-def _workflow(turn: Turn, task: Draft, resolved: Resolution) -> Draft:
-    """The order of tools; in the words it is stored with already, so that it is recognised as the same."""
-    sequence = sequence_of(turn.tool_calls)
-    traces = Entry.objects.in_scope(task.scope).live().filter(type=EntryType.WORKFLOW_TRACE)
-    traces = traces.filter(sender_id=resolved.address.speaker, chat_id=resolved.address.chat)
-    same = traces.filter(slots__name=SEQUENCE, slots__value=sequence).first()
-    tools = smart_truncate(ARROW.join(call.name for call in turn.tool_calls), DONE_CHARS)
-    content = f"Task: {smart_truncate(turn.user, conf.TURN_USER_CHARS)}\nTools: {tools}"
-    slots = [item for item in turn.named_slots().items() if item[0] != SEQUENCE][: conf.SLOT_LIMIT - 1]
-    return replace(
-        task,
-        type=EntryType.WORKFLOW_TRACE,
-        content=same.content if same else content,
-        slots={**({} if same else dict(slots)), SEQUENCE: sequence, **source_slots(resolved)},
-    )
 
 
 def source_slots(resolved: Resolution) -> dict[str, str]:
@@ -216,9 +211,6 @@ def source_slots(resolved: Resolution) -> dict[str, str]:
         "thread_id": address.thread,
     }
 
-
-if TYPE_CHECKING:
-    pass
 
 #: The tier of a fact that is no part of a profile.
 _KNOWLEDGE = 2
@@ -296,8 +288,13 @@ def turn_without_secrets(turn: Turn, rule: str) -> tuple[Turn, list[SecretStatem
     return replace(turn, user=user, assistant=assistant), secrets
 
 
-def drafts_of(secrets: Sequence[SecretStatement], base: Draft, origins: Sequence[str]) -> Iterator[Draft]:
-    """What is kept of secrets, beside the memory `base` that was made of the same messages for the same person."""
+def drafts_of(
+    secrets: Sequence[SecretStatement], base: Draft, origins: Sequence[str], *, at: Sequence[datetime] = ()
+) -> Iterator[Draft]:
+    """What is kept of secrets, beside the memory `base` that was made of the same messages for the same person.
+
+    `at`: of messages that are reported one by one, the moment of each.
+    """
     for secret in secrets:
         draft = replace(
             base,
@@ -307,14 +304,7 @@ def drafts_of(secrets: Sequence[SecretStatement], base: Draft, origins: Sequence
             origin="",  # their own words, whatever was answered
             trust="",
             content=secret.content,
+            at=at[secret.side] if at else base.at,
             origins=tuple(origins[secret.side : secret.side + 1]),
         )
         yield as_credential(draft, secret.kinds)
-
-
-def kept_of_messages(
-    secrets: Sequence[SecretStatement], base: Draft, origins: Sequence[str], *, at: Sequence[datetime]
-) -> Iterator[Draft]:
-    """The same of messages that are reported one by one, each with its moment."""
-    for secret, draft in zip(secrets, drafts_of(secrets, base, origins), strict=True):
-        yield replace(draft, at=at[secret.side])

@@ -26,7 +26,8 @@ def propose_outdated(scope: Scope, *, run: str, model: str, now: datetime) -> in
 
 def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: datetime) -> int:
     """Propose to a person what takes the place of what, unless it is proposed already; how many memories."""
-    waiting = proposed_in(scope, NAME)
+    rows = BatchChange.objects.filter(batch__scope=scope, batch__name=NAME, batch__state=BatchState.PROPOSED)
+    waiting = set(rows.values_list("entry_id", flat=True))
     new = {outdated.pk: (outdated, holds) for outdated, holds in pairs if outdated.pk not in waiting}
     steps = [
         PlanRow.of(outdated, ArchiveStep() if holds is None else SupersedeStep(into=Successor(entry=holds.pk)))
@@ -47,12 +48,6 @@ def close_settled(scope: Scope, *, now: datetime) -> None:
         entry_ids = BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).values("entry_id")
         if not Entry.objects.in_scope(scope).live().filter(pk__in=entry_ids).exists():
             batches.refuse(batch, actor=ACTOR, now=now)
-
-
-def proposed_in(scope: Scope, name: str) -> set[int]:
-    """Ids of facts in an open proposal of this name."""
-    rows = BatchChange.objects.filter(batch__scope=scope, batch__name=name, batch__state=BatchState.PROPOSED)
-    return {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
 
 
 def decided_by_people(scope: Scope) -> set[int]:

@@ -40,14 +40,11 @@ class Claim:
     statement: str
     quotes: Sequence[tuple[str, str]] = ()
 
-    def shown(self, pk: str) -> dict[str, Any]:
-        """As a model is shown it, under an id."""
-        quotes = [{"source": source, "text": words} for source, words in self.quotes]
+    def shown(self, pk: str, conversation: str = "") -> dict[str, Any]:
+        """As a model is shown it, under an id; of several conversations with sources by their ids in these."""
+        place = f"{conversation}." if conversation else ""
+        quotes = [{"source": f"{place}{source}", "text": words} for source, words in self.quotes]
         return {"id": pk, "statement": self.statement, "quotes": quotes}
-
-    def within(self, conversation: str) -> "Claim":
-        """With sources by their ids in a question about several conversations."""
-        return Claim(self.statement, [(f"{conversation}.{source}", words) for source, words in self.quotes])
 
 
 @dataclass(frozen=True)
@@ -194,39 +191,34 @@ def _shown(parts: Sequence[Part], read_parts: Sequence[int], questions: Mapping[
             for pk, source in parts[n].sources.shown.items()
         ],
         "claims": [
-            {"conversation": name[question.part], **question.claim.within(name[question.part]).shown(pk)}
+            {"conversation": name[question.part], **question.claim.shown(pk, name[question.part])}
             for pk, question in questions.items()
         ],
     }
 
 
 def _asked(parts: Sequence[Part], read_parts: Sequence[int]) -> list[_Asked]:
-    """The claims and their decoys, in chance order."""
+    """The claims and their decoys, false claims made of those of each conversation, in chance order."""
     chance = random.SystemRandom()
     questions: list[_Asked] = []
     least = -(-_LEAST_DECOYS // len(read_parts))
     for n in read_parts:
-        part = parts[n]
-        questions += [_Asked(claim, n, position) for position, claim in enumerate(part.claims)]
-        questions += [_Asked(claim, n) for claim in _decoys_of(part, least, chance)]
+        claims, sources = parts[n].claims, parts[n].sources
+        decoy_count = min(max(least, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
+        stated = {claim.statement for claim in claims}
+        sentences = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
+        decoy_claims: dict[str, Claim] = {}
+        # the opposite of a mistaken summary, which quotes nothing, may be true
+        resting = [claim for claim in claims if claim.quotes] or claims
+        for claim in chance.sample(resting, len(resting)) * _LEAST_DECOYS:
+            if len(decoy_claims) >= decoy_count:
+                break
+            quote = claim.quotes[0][1] if claim.quotes else chance.choice(sentences or [claim.statement])
+            for decoy in decoys(claim.statement, quote, sources.text, list(sources.people), chance):
+                if decoy not in stated and decoy not in decoy_claims:
+                    decoy_claims[decoy] = Claim(decoy, claim.quotes)
+                    break
+        questions += [_Asked(claim, n, position) for position, claim in enumerate(claims)]
+        questions += [_Asked(claim, n) for claim in decoy_claims.values()]
     chance.shuffle(questions)
     return questions
-
-
-def _decoys_of(part: Part, least: int, chance: random.Random) -> list[Claim]:
-    """False claims made of those of a conversation."""
-    claims, sources = part.claims, part.sources
-    decoy_count = min(max(least, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
-    stated = {claim.statement for claim in claims}
-    sentences = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
-    decoy_claims: dict[str, Claim] = {}
-    resting = [claim for claim in claims if claim.quotes] or claims  # the opposite of a mistaken summary may be true
-    for claim in chance.sample(resting, len(resting)) * _LEAST_DECOYS:
-        if len(decoy_claims) >= decoy_count:
-            break
-        quote = claim.quotes[0][1] if claim.quotes else chance.choice(sentences or [claim.statement])
-        for decoy in decoys(claim.statement, quote, sources.text, list(sources.people), chance):
-            if decoy not in stated and decoy not in decoy_claims:
-                decoy_claims[decoy] = Claim(decoy, claim.quotes)
-                break
-    return list(decoy_claims.values())
