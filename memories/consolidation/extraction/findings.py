@@ -37,7 +37,7 @@ from memories.language.sentences import asks_to_keep
 from memories.language.text import terms
 from memories.language.turns import telling_sentences
 from memories.llm.schemas import ExtractionOutput, Fact
-from memories.models import Entry, Scope
+from memories.models import Entry
 from memories.verification import Conversation, Message
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
@@ -270,29 +270,6 @@ def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> 
     return offers
 
 
-def findings_of(offers: Sequence[Offer]) -> tuple[list[Finding], int]:
-    """The facts a reader did not refuse; and how many another fact of the same conversation corrects."""
-    sound = [offer for offer in offers if offer.candidate.refusal is None]
-    corrected = {id(other) for offer in sound if offer.is_verified for other in offer.corrects}
-    findings = [Finding(_draft(offer.candidate), offer.contradicts) for offer in sound if id(offer) not in corrected]
-    return findings, len(sound) - len(findings)
-
-
-def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:
-    """The refused facts, each with the reason and the words it was to rest on."""
-    return [
-        Refused(
-            scope=candidate.owner.scope if candidate.owner else None,
-            content=candidate.fact.content,
-            quote=" … ".join(quoted.text for quoted in candidate.fact.quote),
-            reason=candidate.refusal,
-            origins=tuple(scoped.message.id for scoped in candidate.messages.values()),
-        )
-        for candidate in candidates
-        if candidate.refusal is not None
-    ]
-
-
 def _draft(candidate: Candidate) -> Draft:
     """What is stored of it, with its quotes.
 
@@ -385,9 +362,27 @@ class UnreadAnswer:
             offer.judge(list(islice(verdicts, len(offer.claims()))))
             if not is_trusted:
                 offer.candidate.verification = Verification.QUOTED
-        findings, corrected = findings_of(self._offers)
-        refused = refused_of(self._candidates)
-        counts = Counter(corrected=corrected, refused=len(refused))
+
+        # the facts a reader did not refuse, and no other fact of the same conversation corrects
+        sound = [offer for offer in self._offers if offer.candidate.refusal is None]
+        corrected = {id(other) for offer in sound if offer.is_verified for other in offer.corrects}
+        findings = [
+            Finding(_draft(offer.candidate), offer.contradicts) for offer in sound if id(offer) not in corrected
+        ]
+
+        # the refused ones, each with the reason and the words it was to rest on
+        refused = [
+            Refused(
+                scope=candidate.owner.scope if candidate.owner else None,
+                content=candidate.fact.content,
+                quote=" … ".join(quoted.text for quoted in candidate.fact.quote),
+                reason=candidate.refusal,
+                origins=tuple(scoped.message.id for scoped in candidate.messages.values()),
+            )
+            for candidate in self._candidates
+            if candidate.refusal is not None
+        ]
+        counts = Counter(corrected=len(sound) - len(findings), refused=len(refused))
         counts.update(verified=sum(finding.is_verified for finding in findings), **reading.counts)
         summary = self._summary.read(reading, begin=len(self._claims)).text
         return ExtractionResult([], findings, refused, counts), summary
@@ -410,7 +405,14 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
     if not drafts:
         return []
     around = FactsAround(drafts, replaced_pks=())
-    own_facts = {draft.scope.pk: own_words_of(draft.scope) for draft in drafts if attributes.read(draft.content).values}
+
+    # facts in use that are somebody's own words, which may share no word with what takes their place
+    own_facts: dict[int, list[Entry]] = {}
+    for draft in drafts:
+        if draft.scope.pk not in own_facts and attributes.read(draft.content).values:
+            facts = Entry.objects.in_scope(draft.scope).live().filter(type=EntryType.FACT, source=Source.EXTRACTION)
+            own = facts.filter(category=Category.IDENTITY, verification=Verification.NONE)
+            own_facts[draft.scope.pk] = list(own.order_by("-stated_at", "-pk")[:OWN_FACTS])
     findings = []
     for n, draft in enumerate(drafts):
         later = (other for other in drafts[n + 1 :] if other.scope.pk == draft.scope.pk)
@@ -430,13 +432,6 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
             pair.reading = Reading.CONTRADICTED
         findings.append(Finding(draft, certain))
     return findings
-
-
-def own_words_of(scope: Scope) -> list[Entry]:
-    """The facts in use that are somebody's own words, which may share no word with what takes their place."""
-    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, source=Source.EXTRACTION)
-    own = facts.filter(category=Category.IDENTITY, verification=Verification.NONE)
-    return list(own.order_by("-stated_at", "-pk")[:OWN_FACTS])
 
 
 def is_of_attribute(newer: str, older: str) -> bool:
