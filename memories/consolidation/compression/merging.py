@@ -27,7 +27,7 @@ from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import COLUMN_SLOTS, Draft
 from memories.entries.evidence import inherited_trust
 from memories.kinds import category_rule, decay
-from memories.language import compare, likeness, text
+from memories.language import compare, likeness
 from memories.language.compare import ConflictVerdict
 from memories.language.likeness import Likeness
 from memories.language.persons import People
@@ -81,12 +81,6 @@ def partitions(scope: Scope, least: int) -> list[Partition]:
     large = [Partition(*key, tuple(facts)) for key, facts in sorted(by_key.items()) if len(facts) >= least]
     stale_parts = [part for part in large if any(fact.updated_at > judged.get(part.key, never) for fact in part.facts)]
     return sorted(stale_parts, key=lambda part: judged.get(part.key, never))
-
-
-def next_chunk(partition: Partition) -> int:
-    """The number of the first chunk of a partition that the last run did not reach."""
-    last = Batch.objects.filter(scope=partition.facts[0].scope_id, name=NAMES[0]).order_by("-created_at", "-pk").first()
-    return int(last.cost.get("reached", {}).get(partition.key, 0)) if last else 0
 
 
 def chunks(facts: Sequence[Entry]) -> Iterator[list[Entry]]:
@@ -208,11 +202,6 @@ def says(content: str, fact: Entry) -> bool:
     return likeness.contains(content, fact.content.rstrip(" .。!！"))
 
 
-def shared_words(fact: Entry, content: str) -> int:
-    """How many words a fact and a text share."""
-    return len(set(fact.terms).intersection(text.terms(content)))
-
-
 def is_repeat(fact: Entry, other: Entry) -> bool:
     """Whether two facts are one memory, by the rule for what is written."""
     verdict, _share = likeness.compare(other.content, fact.content, threshold=conf.DEDUPE_THRESHOLD)
@@ -300,6 +289,7 @@ def line_draft(sources: Sequence[Entry], content: str, category: str, verificati
 
 
 def _draft_of(sources: Sequence[Entry], content: str, verification: str) -> Draft:
+    subjects = {source.subject for source in sources}
     return Draft(
         scope=sources[0].scope,
         type=EntryType.FACT,
@@ -309,7 +299,7 @@ def _draft_of(sources: Sequence[Entry], content: str, verification: str) -> Draf
         importance=max(source.importance for source in sources),
         chats=chats_of(sources),
         origins=origins_of(sources),
-        subject=common_subject(sources),
+        subject=subjects.pop() if len(subjects) == 1 else "",  # whom or what all of them are about
         verification=verification,
         **inherited_trust(sources),
     )
@@ -323,12 +313,6 @@ def chats_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]
 
 def origins_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(origin for source in sources for origin in source.origins))
-
-
-def common_subject(sources: Sequence[Entry]) -> str:
-    """Whom or what all sources are about; empty where they differ."""
-    subjects = {source.subject for source in sources}
-    return subjects.pop() if len(subjects) == 1 else ""
 
 
 def secret_among(sources: Sequence[Entry]) -> str:
@@ -346,16 +330,6 @@ def create_step(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entr
 def replace_step(kind: type[MergeStep | SupersedeStep], entry: Entry, position: int) -> PlanRow:
     """A step that merges an entry into, or supersedes it by, what the step at a position creates."""
     return PlanRow.of(entry, kind(into=Successor(position=position)))
-
-
-def merge_steps(sources: Sequence[Entry], content: str, *, after: int, verification: str) -> list[PlanRow]:
-    """The steps that merge several facts, after so many others."""
-    creation = create_step(merge_draft(sources, content, verification), sources)
-    return [creation, *(replace_step(MergeStep, source, after + 1) for source in sources)]
-
-
-def archive_step(entry: Entry) -> PlanRow:
-    return PlanRow.of(entry, ArchiveStep())
 
 
 @dataclass
@@ -446,7 +420,7 @@ class ScopePlan:
         """Archive a fact that the model drops, where time or a newer fact speaks for it as well; whether it is."""
         is_over = has_faded(offer.fact, now) or offer.is_supported
         if is_over:
-            self.steps.append(archive_step(offer.fact))
+            self.steps.append(PlanRow.of(offer.fact, ArchiveStep()))
         else:
             self.counts["not_dropped"] += 1
         return is_over

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memories import batches, entries
-from memories.batches.steps import MergeStep, SupersedeStep
+from memories.batches.steps import ArchiveStep, MergeStep, PlanRow, SupersedeStep
 from memories.choices import Act, BatchState, BatchVerb, Category, ChangeState, Reading, Verification
 from memories.conf import conf
 from memories.consolidation import corrections
@@ -22,6 +22,7 @@ from memories.consolidation.compression.merging import (
 )
 from memories.consolidation.reading import Claim
 from memories.kinds import category_rule
+from memories.language import text
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun
 from memories.llm.schemas import Given, ProfileLine, ProfileOutput
@@ -84,7 +85,8 @@ class LineOffer(Offer):
             return self.line.content, Verification.VERIFIED
         if not self.facts:
             return "", Verification.NONE
-        nearest = max(self.facts, key=lambda fact: merging.shared_words(fact, self.line.content))
+        own = set(text.terms(self.line.content))
+        nearest = max(self.facts, key=lambda fact: len(own.intersection(fact.terms)))
         return nearest.content, nearest.verification
 
     def is_kept(self, position: int, content: str) -> bool:
@@ -214,7 +216,7 @@ def _plan(answer: ProfileOutput, view: _Shown, model: ModelRun, now: datetime) -
         plan.write(offer)
     for drop in dropped:
         if drop.fact.pk in view.outdated:
-            plan.steps.append(merging.archive_step(drop.fact))
+            plan.steps.append(PlanRow.of(drop.fact, ArchiveStep()))
         else:
             plan.room -= not plan.drop(drop, now)
     return plan

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from memories import batches, llm
 from memories.batches import branch as branches
+from memories.batches.steps import MergeStep
 from memories.choices import BatchState, BatchVerb, EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import trust
@@ -19,7 +20,6 @@ from memories.consolidation.compression.merging import (
     as_data,
     chunks,
     is_fixed,
-    next_chunk,
     partitions,
 )
 from memories.consolidation.corrections import decided_by_people
@@ -57,7 +57,10 @@ class FactsPlan(ScopePlan):
         else:
             self.counts[f"not_merged_{merging.MergeFault.UNVERIFIED}"] += 1
             return
-        self.steps += merging.merge_steps(offer.sources, content, after=len(self.steps), verification=verification)
+        draft = merging.merge_draft(offer.sources, content, verification)
+        self.steps.append(merging.create_step(draft, offer.sources))
+        position = len(self.steps)
+        self.steps += [merging.replace_step(MergeStep, source, position) for source in offer.sources]
 
 
 def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
@@ -144,7 +147,10 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
     policies = Policy.objects.of(model.workspace.pk)
     may_change = (fact for fact in partition.facts if not is_fixed(fact) and merging.may_act(fact, policies))
     free = [fact for fact in may_change if fact.pk not in plan.settled]
-    parts, begin = list(chunks(free)), next_chunk(partition)
+
+    # from the first chunk on that the last run did not reach
+    last = Batch.objects.filter(scope=partition.facts[0].scope_id, name=JOB).order_by("-created_at", "-pk").first()
+    parts, begin = list(chunks(free)), int(last.cost.get("reached", {}).get(partition.key, 0)) if last else 0
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
         by_id = {f"f{n}": fact for n, fact in enumerate(chunk, start=1)}
         data = {"project": partition.project, "topic": partition.topic, "facts": as_data(by_id)}
