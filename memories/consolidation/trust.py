@@ -12,12 +12,13 @@ from django.db import connection
 
 from memories.choices import BatchState, BatchVerb, ChangeState, SkipReason
 from memories.conf import conf
+from memories.consolidation.corrections import NAMES
 
 WINDOW = timedelta(days=90)
 #: With fewer rows a share says nothing.
 LEAST_ROWS = 10
 #: What models' batches are called, those that wait for a person included.
-_NAMES = ("extract", "compress-days", "compress", "profile", "compress-doubts", "profile-doubts")
+_NAMES = ("extract", "compress-days", *NAMES)
 _VERBS = (BatchVerb.CREATE, BatchVerb.MERGE, BatchVerb.SUPERSEDE, BatchVerb.ARCHIVE)
 _ROWS = f"""
 WITH made AS (

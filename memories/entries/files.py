@@ -103,12 +103,8 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
 
 def forget_lines(scope: Scope, entries: Iterable[Entry]) -> None:
     """Remove the struck lines of entries that are removed for good."""
-
-    def forget(text: str, purged: Sequence[Entry]) -> str:
-        return markdown.without_struck(text, {entry.content for entry in purged})
-
     for path, of_file in _by_path(entries).items():
-        _rewrite(scope, path, partial(forget, purged=of_file))
+        _rewrite(scope, path, partial(markdown.without_struck, contents={entry.content for entry in of_file}))
 
 
 def note_problem(scope: Scope, path: str, problem: FileProblem, detail: str, now: datetime) -> None:

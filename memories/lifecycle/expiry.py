@@ -156,35 +156,8 @@ def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
     return Entry.objects.filter(is_expired_by(batches))
 
 
-def plan_restore(
-    expiries: Iterable[Batch],
-    *,
-    term: timedelta | None,
-    now: datetime,
-    actor: str,
-    reason: str,
-    among: Collection[int] | None = None,
-) -> Iterator[Batch]:
-    """Plan for each scope, except frozen ones, to restore what these batches expired, for `term` or as its policy says.
-
-    `among` are the entries that are meant, where not all are. The batches are of one run, and are undone together.
-    """
-    by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
-    for expiry in expiries:
-        if expiry.scope_id is not None:
-            by_scope[expiry.scope_id].append(expiry)
-    run = f"restore:{uuid4()}"
-    for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
-        rows = expired_by(by_scope[scope.pk])
-        if among is not None:
-            rows = rows.filter(pk__in=among)
-        if rows.exists():
-            step = batches.StepForAll(RestoreStep.lasting(term), rows)
-            yield batches.plan(scope, step, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, reason=reason)
-
-
 def restore_all(
-    batches: Iterable[Batch],
+    expiries: Iterable[Batch],
     *,
     term: timedelta | None,
     now: datetime,
@@ -193,8 +166,25 @@ def restore_all(
     among: Collection[int] | None = None,
     report: Report | None = None,
 ) -> dict[str, int]:
-    """Restore what batches expired (of it the entries `among`); called again, it continues with what still is."""
-    plans = plan_restore(batches, term=term, now=now, actor=actor, reason=reason, among=among)
+    """Restore what these batches expired, for `term` or as its policy says; called again, it goes on with the rest.
+
+    `among` are the entries that are meant, where not all are. It is a batch for each scope, except frozen ones; these
+    are of one run, and are undone together.
+    """
+    by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
+    for expiry in expiries:
+        if expiry.scope_id is not None:
+            by_scope[expiry.scope_id].append(expiry)
+    rows_of = {
+        scope: expired_by(by_scope[scope.pk]).filter(Q() if among is None else Q(pk__in=among))
+        for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk")
+    }
+    step, name, run = RestoreStep.lasting(term), BatchVerb.RESTORE, f"restore:{uuid4()}"
+    plans = (
+        batches.plan(scope, batches.StepForAll(step, rows), name=name, run=run, actor=actor, now=now, reason=reason)
+        for scope, rows in rows_of.items()
+        if rows.exists()
+    )
     return _apply(plans, BatchVerb.RESTORE, now, report)
 
 

@@ -8,6 +8,7 @@ the look at everything every few minutes.
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from threading import Condition, Lock
 from time import monotonic
@@ -185,8 +186,8 @@ class FileIndexer:
         if monotonic() >= self._all_at:
             self._all_at = monotonic() + ALL_SECONDS
             for workspace in Workspace.objects.all():
-                self._expect(scopes_with_files(workspace))
-                self._expect(_indexed_scopes(workspace))
+                for scope in chain(scopes_with_files(workspace), _indexed_scopes(workspace)):
+                    self._waiting[scope.pk] = scope
         for scope in self._changed_scopes():
             self._waiting[scope.pk] = self._uncounted[scope.pk] = scope
         if self._waiting:
@@ -215,9 +216,6 @@ class FileIndexer:
                     if forget_if_changed(state):
                         self._waiting[state.scope_id] = state.scope
         return 0.0 if self._waiting else LOOK_SECONDS
-
-    def _expect(self, scopes: Iterable[Scope]) -> None:
-        self._waiting |= {scope.pk: scope for scope in scopes}
 
     def _changed_scopes(self) -> Iterator[Scope]:
         """The scopes in whose folders files have changed since the last look, or have come to begin one with."""

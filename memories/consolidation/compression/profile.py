@@ -41,10 +41,6 @@ class _Shown:
     free: frozenset[str]
     outdated: dict[int, Entry | None]
 
-    @property
-    def given(self) -> Given:
-        return Given(frozenset(self.entries), self.free)
-
     def lines(self) -> list[dict[str, Any]]:
         """The present lines, each with what speaks against it since."""
         rows = as_data(self.entries, "p")
@@ -103,10 +99,6 @@ class LineOffer(Offer):
         beside = self.verdicts[1 + len(self.old) :][position : position + 1]
         return Reading.CONTRADICTED in beside or any(merging.outdates(fact, old) for fact in self.facts)
 
-    def is_newer(self, position: int) -> bool:
-        """Whether the facts were stated after an old line."""
-        return any(fact.stated_at >= self.old[position].stated_at for fact in self.facts)
-
 
 @dataclass
 class ProfilePlan(ScopePlan):
@@ -124,7 +116,8 @@ class ProfilePlan(ScopePlan):
         content, verification = offer.worded()
         replaced: dict[Entry, type[MergeStep | SupersedeStep]] = {}
         for n, old in enumerate(offer.old if content else ()):
-            if offer.is_newer(n) and (offer.differs(n) or old.pk in self.outdated):
+            is_older = any(fact.stated_at >= old.stated_at for fact in offer.facts)
+            if is_older and (offer.differs(n) or old.pk in self.outdated):
                 replaced[old] = SupersedeStep
             elif old in self.free and offer.is_kept(n, content):
                 replaced[old] = MergeStep
@@ -184,7 +177,7 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
         max_lines=conf.PROFILE_LINES,
         categories=", ".join(Category.values),
     )
-    answer = model.ask(question, ProfileOutput, view.given)
+    answer = model.ask(question, ProfileOutput, Given(frozenset(view.entries), view.free))
     if answer is None:
         return {}
     plan = _plan(answer, view, model, clock())

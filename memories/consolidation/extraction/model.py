@@ -40,10 +40,6 @@ class ExtractionQuestion:
     facts: dict[str, Entry] = field(default_factory=dict)
     projects: tuple[str, ...] = ()
 
-    @property
-    def given(self) -> schemas.Given:
-        return schemas.Given(frozenset({*self.messages, *self.facts}), frozenset(self.facts))
-
 
 def is_on() -> bool:
     """Whether a model is asked at all: a budget of nothing is no reason to wait for tomorrow."""
@@ -129,7 +125,7 @@ def ask_model(
         prompt,
         schemas.ExtractionOutput,
         now=now,
-        given=question.given,
+        given=schemas.Given(frozenset({*question.messages, *question.facts}), frozenset(question.facts)),
         judge=judge,
         in_part="facts",
     )
