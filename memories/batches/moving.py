@@ -7,7 +7,7 @@ stands there already is recognised as a duplicate.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import uuid4
 
@@ -25,7 +25,7 @@ from memories.entries.evidence import evidence_of
 from memories.exceptions import PlatformError
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Slot
 
-_QUOTED = ("origin", "start", "end", "quote", "at", "speaker")
+_QUOTED = tuple(field.name for field in fields(QuotedWords))
 
 
 def move(entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, reason: str) -> BulkResult:

@@ -77,11 +77,6 @@ class CheckedSummary:
         lost_count = count - sum(map(len, parts))
         return CheckedSummary([part for part in parts if part], left_out=self.left_out + lost_count)
 
-    def without_doubted(self) -> str:
-        """Its text without the sentences that need a reader."""
-        paragraphs = ([sentence for sentence in part if sentence not in self.doubted] for part in self.paragraphs)
-        return "\n\n".join(map(joined, paragraphs))
-
     @property
     def text(self) -> str:
         return "\n\n".join(map(joined, self.paragraphs))
@@ -130,7 +125,8 @@ def shorten(
     if not rows:
         return 0
     turn = StoredTurn.of(user, assistant, stored_content, rows[0], workspace)
-    prompt = prompts.prompt("turn_summary", workspace.language, turn.shown)
+    sides = {"user": "", "assistant": ""} | {side.id: side.content for side in turn.conversation.messages}
+    prompt = prompts.prompt("turn_summary", workspace.language, sides)
     try:
         answer = llm.ask(
             workspace, PURPOSE, prompt, TurnSummaryOutput, now=now, judge=turn.problem, model=conf.LLM_SUMMARY_MODEL
@@ -178,16 +174,12 @@ class StoredTurn:
         ]
         return cls(stored_content, Conversation([side for side in sides if side.content]))
 
-    @property
-    def shown(self) -> dict[str, str]:
-        sides = {side.id: side.content for side in self.conversation.messages}
-        return {"user": sides.get("user", ""), "assistant": sides.get("assistant", "")}
-
     def problem(self, answer: TurnSummaryOutput) -> str | None:
         """What speaks against an answer, by what the checks leave of it."""
-        checked_summary = CheckedSummary.of(answer.summary, self.conversation)
-        fault = self.fault(checked_summary.without_doubted())
-        return SummaryFault.INVENTED if fault and checked_summary.doubted else fault
+        summary = CheckedSummary.of(answer.summary, self.conversation)
+        sound = ([sentence for sentence in part if sentence not in summary.doubted] for part in summary.paragraphs)
+        fault = self.fault("\n\n".join(map(joined, sound)))
+        return SummaryFault.INVENTED if fault and summary.doubted else fault
 
     def fault(self, summary: str) -> SummaryFault | None:
         """Why a summary must not take the place of what is stored; one that saves no room has to hold what was cut."""

@@ -126,7 +126,7 @@ def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timed
         suppression.release(locked, restored, now=now)
         search_rows.enqueue(outcome.applied)
         scope_statistics.raise_version(locked)
-        files.restore_lines(locked, restored, now=now)
+        files.restore_lines(locked, restored)
     return outcome
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection, models
 from django.db.models import NOT_PROVIDED
@@ -175,14 +175,14 @@ def name_successors(successors: Sequence[NamedSuccessor]) -> None:
         )
 
 
-def link(links: Iterable[Mapping[str, Any]]) -> None:
-    """Store links between entries that are there. Inside the caller's transaction."""
-    Link.objects.bulk_create((Link(**columns) for columns in links), ignore_conflicts=True)
+Tie = TypeVar("Tie", Link, Suppression)
 
 
-def suppress_again(suppressions: Iterable[Mapping[str, Any]]) -> None:
-    """Store what people took out of use there, so that nothing writes it here. Inside the caller's transaction."""
-    Suppression.objects.bulk_create((Suppression(**columns) for columns in suppressions), ignore_conflicts=True)
+def tie(model: type[Tie], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Store what hangs on entries that are there: links between them, or what people took out of use there, so that
+    nothing writes it here. Inside the caller's transaction.
+    """
+    model.objects.bulk_create((model(**columns) for columns in rows), ignore_conflicts=True)
 
 
 #: Rows a transaction.

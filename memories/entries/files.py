@@ -5,7 +5,7 @@ that was written by a transaction that failed after all is read again, and its w
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, datetime
 from functools import partial
 
@@ -78,7 +78,7 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
             note_problem(scope, path, FileProblem.NOT_WRITTEN, str(refused[0]), now)
 
 
-def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> None:
+def restore_lines(scope: Scope, entries: Iterable[Entry]) -> None:
     """Have the lines of entries that are in use again stand in their files, where they stood or at the end."""
 
     def restore(text: str, back: Sequence[Entry]) -> str:
@@ -141,17 +141,18 @@ def places_of(events: Iterable[DailyEvent]) -> set[Place]:
     return {(event.scope_id, event.local_date) for event in events if event.source == DAY_NOTE}
 
 
-def resting_on(scope: Scope, origins: Iterable[str]) -> set[Place]:
-    """The days of a scope whose notes rest on some messages."""
-    here = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, source=DAY_NOTE)
-    days = here.filter(origins__overlap=sorted(set(origins))).values_list("local_date", flat=True)
-    return {(scope.pk, day) for day in days}
-
-
 def follow(places: set[Place]) -> None:
     """Have the files of these days tell what the notes of the days do, once the transaction is committed."""
     if places:
         transaction.on_commit(partial(_follow, sorted(places)))
+
+
+def follow_messages(scope: Scope, origins: Collection[str]) -> None:
+    """The same for the days of a scope whose notes rest on some messages: they are in use no longer, or again."""
+    if origins:
+        here = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, source=DAY_NOTE)
+        days = here.filter(origins__overlap=sorted(set(origins))).values_list("local_date", flat=True)
+        follow({(scope.pk, day) for day in days})
 
 
 def _follow(places: list[Place]) -> None:

@@ -393,7 +393,7 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
         after = Entry.objects.in_scope(locked).in_bulk([entry.pk for entry in before]) if before else {}
         pairs = [(entry, after[entry.pk]) for entry in before if entry.pk in after]
         files.strike_lines(locked, [old for old, new in pairs if old.is_live() and not new.is_live()], now=now)
-        files.restore_lines(locked, [new for old, new in pairs if new.is_live() and not old.is_live()], now=now)
+        files.restore_lines(locked, [new for old, new in pairs if new.is_live() and not old.is_live()])
         for old, new in pairs:
             if old.is_live():
                 try:

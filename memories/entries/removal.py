@@ -76,7 +76,7 @@ def quarantine_many(
     search_rows.enqueue_neighbours(outcome.applied)
     scope_statistics.raise_version(locked)
     files.strike_lines(locked, live, now=now, must=False)
-    files.follow(files.resting_on(locked, {path for paths in poisoned.values() for path in paths}))
+    files.follow_messages(locked, {path for paths in poisoned.values() for path in paths})
     return outcome
 
 
@@ -125,7 +125,7 @@ def _follow(workspace_id: int, scopes: Collection[int], origins: Collection[str]
     """What is read of these scopes is made anew, and the notes of their days stand in their files or do not."""
     for scope in Scope.objects.filter(workspace_id=workspace_id, pk__in=list(scopes)):
         scope_statistics.raise_version(scope)
-        files.follow(files.resting_on(scope, origins))
+        files.follow_messages(scope, origins)
 
 
 def days_resting_on(workspace_id: int, days: Collection[int]) -> list[DailyEvent]:

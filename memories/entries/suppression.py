@@ -155,7 +155,7 @@ def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: st
     ]
     Suppression.objects.bulk_create(rows, ignore_conflicts=True)
     _mark([entry.pk for entry in resting if entry.suppressed_at is None], suppressed_at=now, now=now)
-    _follow_in_files(scope, entries)
+    files.follow_messages(scope, {origin for entry in entries for origin in entry.origins})
 
 
 def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
@@ -197,13 +197,7 @@ def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
     left_out = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope, problem=FileProblem.SUPPRESSED)
     left_out.update(modified_ns=0)
-    _follow_in_files(scope, entries)
-
-
-def _follow_in_files(scope: Scope, entries: Sequence[Entry]) -> None:
-    """Day notes that rest on the messages of these entries are in use no longer, or again: also in their files."""
-    origins = {origin for entry in entries for origin in entry.origins}
-    files.follow(files.resting_on(scope, origins) if origins else set())
+    files.follow_messages(scope, {origin for entry in entries for origin in entry.origins})
 
 
 def _sharing_origins(scope: Scope, entries: Sequence[Entry]) -> EntryQuerySet:

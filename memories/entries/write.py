@@ -207,9 +207,9 @@ class _Writer:
         links = [(write.written.pk, pk) for write, pks in zip(writes, resembled, strict=True) for pk in pks]
         if links:
             made, others = map(list, zip(*links, strict=True))
-            values = {"workspace": workspace, "made": made, "resembled": others, "kind": LinkKind.ALIKE.value}
+            values: dict[str, Any] = {"workspace": workspace, "made": made, "resembled": others, "now": self.now}
             with postgresql.cursor() as cursor:  # those that are not there yet
-                cursor.execute(_LINK, values | {"now": self.now})
+                cursor.execute(_LINK, values | {"kind": LinkKind.ALIKE.value})
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [

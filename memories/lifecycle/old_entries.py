@@ -91,7 +91,7 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
     """
     ends = time.monotonic() + seconds
     scopes = looked_at = secrets = 0
-    for scope in _waiting().filter(frozen=False).order_by("pk") if _is_wanted() else ():
+    for scope in _waiting().order_by("pk"):
         if time.monotonic() > ends:
             break
         memories = _to_look_at([scope])
@@ -117,16 +117,14 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
 
 def count_waiting() -> dict[str, int]:
     """How many scopes nobody has looked through, and how many memories are to be; those that are frozen wait."""
-    waiting = _waiting().filter(frozen=False) if _is_wanted() else Scope.objects.none()
+    waiting = _waiting()
     return {"scopes": waiting.count(), "entries": _to_look_at(waiting).count()}
 
 
-def _is_wanted() -> bool:
-    return conf.SECRETS != SecretsRule.OFF
-
-
 def _waiting() -> QuerySet[Scope]:
-    return Scope.objects.filter(secrets_version__lt=SECRETS_VERSION)
+    """The scopes to look through that are not frozen; none where secrets are nobody's concern."""
+    scopes = Scope.objects.filter(secrets_version__lt=SECRETS_VERSION, frozen=False)
+    return scopes.none() if conf.SECRETS == SecretsRule.OFF else scopes
 
 
 def _to_look_at(scopes: Iterable[Scope]) -> QuerySet[Entry]:

@@ -1,7 +1,7 @@
 """Bringing in what is remembered: days, entries, and what ties entries together, through their doors."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -237,14 +237,7 @@ _TIED: Mapping[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-def _tie(
-    run: Import,
-    page: Sequence[Line],
-    *,
-    kind: str,
-    names: tuple[str, ...],
-    store: Callable[[Iterable[Mapping[str, Any]]], None],
-) -> None:
+def _tie(run: Import, page: Sequence[Line], *, kind: str, names: tuple[str, ...]) -> None:
     """Bring in what hangs on entries; what people took out there stays out, unless it was brought back here."""
     if run.is_dry:
         run.done.created[kind] += len(page)
@@ -268,7 +261,7 @@ def _tie(
         if kind == "suppression":
             _rename(run, rows)
         with run.batch(scope):
-            store(rows)
+            exported.tie(model, rows)
         run.done.created[kind] += len(rows)
 
 
@@ -276,6 +269,6 @@ BRING: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
     "day": _days,
     "entry": _entries,
     SUCCESSOR: _successors,
-    "link": partial(_tie, kind="link", names=("from_entry", "to_entry"), store=exported.link),
-    "suppression": partial(_tie, kind="suppression", names=("entry",), store=exported.suppress_again),
+    "link": partial(_tie, kind="link", names=("from_entry", "to_entry")),
+    "suppression": partial(_tie, kind="suppression", names=("entry",)),
 }

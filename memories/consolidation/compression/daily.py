@@ -155,22 +155,13 @@ class DayChecker:
         nicknames = persons.without_relations(self.scope.nicknames)
         own = {names.fold(speaker) for speaker in self.scope.speakers}
         also = {a for a, name in nicknames.items() if names.fold(name) in own or name.startswith(names.UNNAMED)}
-        authors = dict.fromkeys([*self.scope.speakers, *sorted(also)], "") if self._is_personal else {}
+        authors = dict.fromkeys([*self.scope.speakers, *sorted(also)], "") if self.scope.kind != ScopeKind.CHAT else {}
         return conversation_of([line.message for lines in self._lines.values() for line in lines], authors, self.scope)
-
-    def sources(self) -> Sources:
-        """The days as a second reader is shown them."""
-        days = {pk: {"on": event.local_date.isoformat(), "text": event.content} for pk, event in self.shown.items()}
-        return Sources(days, self.scope.speakers)
-
-    @property
-    def _is_personal(self) -> bool:
-        return self.scope.kind != ScopeKind.CHAT
 
     @cached_property
     def _lines(self) -> dict[str, list[_Line]]:
         """The lines of each day's note as messages with their speakers; a line without one is the owner's."""
-        owner = self.scope.speakers[0] if self._is_personal and self.scope.speakers else ""
+        owner = self.scope.speakers[0] if self.scope.kind != ScopeKind.CHAT and self.scope.speakers else ""
         lines: dict[str, list[_Line]] = {}
         for pk, event in self.shown.items():
             begins, lines[pk] = 0, []
@@ -280,7 +271,8 @@ def _read_again(
     """Have those nothing is wrong with read a second time, outside any transaction; the counts and the cost of that."""
     checked = [candidate for candidate in candidates if candidate.refusal is None]
     claims_of_them = [candidate.claim() for candidate in checked]
-    result = reading.read(claims_of_them, checker.sources(), model.workspace, now=now)
+    days = {pk: {"on": event.local_date.isoformat(), "text": event.content} for pk, event in checker.shown.items()}
+    result = reading.read(claims_of_them, Sources(days, checker.scope.speakers), model.workspace, now=now)
     counts: Counter[str] = Counter(result.counts)
     is_trusted = trust.is_trusted(model.workspace.pk, model.model, now=now)
     for n, candidate in enumerate(checked):

@@ -197,11 +197,6 @@ def spokesman(sources: Sequence[Entry]) -> Entry | None:
     return next((fact for fact in longest if all(covers(fact, other) for other in sources if other is not fact)), None)
 
 
-def says(content: str, fact: Entry) -> bool:
-    """Whether a text says what a fact says, in its words."""
-    return likeness.contains(content, fact.content.rstrip(" .。!！"))
-
-
 def is_repeat(fact: Entry, other: Entry) -> bool:
     """Whether two facts are one memory, by the rule for what is written."""
     verdict, _share = likeness.compare(other.content, fact.content, threshold=conf.DEDUPE_THRESHOLD)

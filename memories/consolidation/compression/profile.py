@@ -22,7 +22,7 @@ from memories.consolidation.compression.merging import (
 )
 from memories.consolidation.reading import Claim
 from memories.kinds import category_rule
-from memories.language import text
+from memories.language import likeness, text
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun
 from memories.llm.schemas import Given, ProfileLine, ProfileOutput
@@ -91,7 +91,7 @@ class LineOffer(Offer):
         if content == self.line.content and self.verdicts[:1] == [Reading.ENTAILED]:
             is_read = self.verdicts[1 + position] is Reading.ENTAILED
             return is_read and not merging.loses(old, content, [old, *self.facts])
-        return merging.says(content, old)
+        return likeness.contains(content, old.content.rstrip(" .。!！"))
 
     def differs(self, position: int) -> bool:
         """Whether the facts contradict an old line: the model names both, and words or a reader say so, too."""
