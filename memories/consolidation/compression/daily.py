@@ -25,7 +25,7 @@ from memories.choices import (
     Verification,
 )
 from memories.conf import conf
-from memories.consolidation import reading, statements, trust
+from memories.consolidation import proposals, reading, statements
 from memories.consolidation.compression.merging import chats_of, origins_of
 from memories.consolidation.reading import Sources
 from memories.consolidation.statements import Objection, Refused, Statement, conversation_of
@@ -274,7 +274,7 @@ def _read_again(
     days = {pk: {"on": event.local_date.isoformat(), "text": event.content} for pk, event in checker.shown.items()}
     result = reading.read(claims_of_them, Sources(days, checker.scope.speakers), model.workspace, now=now)
     counts: Counter[str] = Counter(result.counts)
-    is_trusted = trust.is_trusted(model.workspace.pk, model.model, now=now)
+    is_trusted = proposals.is_trusted(model.workspace.pk, model.model, now=now)
     for n, candidate in enumerate(checked):
         candidate.judge(result.of(n))
         if not is_trusted:  # what is refused stays refused

@@ -21,8 +21,8 @@ from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
 from memories.choices import Act, BatchState, EntryType, Reading, ScopeKind, Source, Verification
 from memories.conf import conf
-from memories.consolidation import corrections, reading
-from memories.consolidation.corrections import NAMES
+from memories.consolidation import proposals, reading
+from memories.consolidation.proposals import NAMES
 from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import COLUMN_SLOTS, Draft
 from memories.entries.evidence import inherited_trust
@@ -407,7 +407,7 @@ class ScopePlan:
     """Steps to be applied, and corrections of what people wrote."""
 
     steps: list[PlanRow] = field(default_factory=list)
-    doubts: list[corrections.Pair] = field(default_factory=list)  # what is outdated, and what holds
+    doubts: list[proposals.Pair] = field(default_factory=list)  # what is outdated, and what holds
     counts: Counter[str] = field(default_factory=Counter)
     read: Counter[str] = field(default_factory=Counter)  # of the second reading
 
@@ -427,5 +427,5 @@ class ScopePlan:
             batch = batches.plan(scope, self.steps, name=name, run=run, actor=ACTOR, now=now, judged=True)
             batch.cost = cost | dict(self.read)
             batch.save(update_fields=["cost"])
-            corrections.propose(scope, self.doubts, run=run, model=cost.get("model", ""), now=now)
+            proposals.propose(scope, self.doubts, run=run, model=cost.get("model", ""), now=now)
         return batch

@@ -9,7 +9,7 @@ from memories import batches, entries
 from memories.batches.steps import ArchiveStep, MergeStep, PlanRow, SupersedeStep
 from memories.choices import Act, BatchState, BatchVerb, Category, ChangeState, Reading, Verification
 from memories.conf import conf
-from memories.consolidation import corrections
+from memories.consolidation import proposals
 from memories.consolidation.compression import merging
 from memories.consolidation.compression.merging import (
     DropOffer,
@@ -167,7 +167,7 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     if not facts or (last and not any(entry.updated_at > last.created_at for entry in (*lines, *facts))):
         return {}
     by_id = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
-    settled = corrections.decided_by_people(scope)
+    settled = proposals.decided_by_people(scope)
     free = (pk for pk, line in by_id.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
     view = _Shown(by_id, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
     question = prompts.prompt(
@@ -183,8 +183,8 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     plan = _plan(answer, view, model, clock())
     batch = plan.save(scope, JOB, run=run, cost=model.take_cost(), now=clock())
     counts = dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
-    corrections.close_settled(scope, now=clock())
-    corrections.propose_outdated(scope, run=run, model=model.model, now=clock())
+    proposals.close_settled(scope, now=clock())
+    proposals.propose_outdated(scope, run=run, model=model.model, now=clock())
     return counts
 
 

@@ -10,7 +10,7 @@ from memories.batches import branch as branches
 from memories.batches.steps import MergeStep
 from memories.choices import BatchState, BatchVerb, EntryType, Verification
 from memories.conf import conf
-from memories.consolidation import trust
+from memories.consolidation import proposals
 from memories.consolidation.compression import merging, profile
 from memories.consolidation.compression.merging import (
     DropOffer,
@@ -22,7 +22,7 @@ from memories.consolidation.compression.merging import (
     is_fixed,
     partitions,
 )
-from memories.consolidation.corrections import decided_by_people
+from memories.consolidation.proposals import decided_by_people
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
@@ -75,7 +75,7 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     batches.resume(now=begun, workspace_id=workspace_id, names=(JOB, profile.JOB))
     model = ModelRun(workspace, JOB, clock=clock, until=begun + conf.COMPRESS_TIME)
     counts: Counter[str] = Counter(scopes=0, merged=0, dropped=0, held=0, left=0, planned=0)
-    if not model.stopped and not trust.is_trusted(workspace_id, llm.model_name(), now=clock()):
+    if not model.stopped and not proposals.is_trusted(workspace_id, llm.model_name(), now=clock()):
         model.stopped = "untrusted"
     for scope in _scopes(workspace):
         if not model.may_ask():

@@ -22,7 +22,7 @@ from django.db.models import QuerySet
 
 from memories import entries, llm
 from memories.conf import conf
-from memories.consolidation import buffer, reading, trust
+from memories.consolidation import buffer, proposals, reading
 from memories.consolidation.extraction import model, storage
 from memories.consolidation.extraction.findings import (
     Checker,
@@ -227,7 +227,7 @@ def read_answers(group: Sequence[Answered], *, now: datetime) -> Iterator[tuple[
     """
     unread = [reply.unread.part for reply in group if reply.unread]
     readings = iter(reading.read_together(unread, group[0].workspace, now=now)) if unread else iter(())
-    is_trusted = not unread or trust.is_trusted(group[0].workspace.pk, llm.model_name(), now=now)
+    is_trusted = not unread or proposals.is_trusted(group[0].workspace.pk, llm.model_name(), now=now)
     for reply in group:
         result = next(readings) if reply.unread else ReadingResult(())
         yield reply, reply.read(result, is_trusted=is_trusted)

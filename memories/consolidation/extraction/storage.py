@@ -15,7 +15,7 @@ from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
 from memories.choices import Act, BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
-from memories.consolidation import corrections, statements
+from memories.consolidation import proposals, statements
 from memories.consolidation.extraction.findings import Contradiction, ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
 from memories.entries.evidence import settled
@@ -77,7 +77,7 @@ def _store(
     remaining_doubts = [(n, pair) for n, pair in doubtful if pair.fact.pk not in lines]
     proposed = _propose(scope, remaining_doubts, facts, run, model, now)
     if certain or lines:
-        proposed += corrections.propose_outdated(scope, run=run, model=model, now=now)
+        proposed += proposals.propose_outdated(scope, run=run, model=model, now=now)
     return {"facts": len(facts), **counted, "proposed": proposed}
 
 

@@ -8,7 +8,7 @@ import pytest
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
-from memories.consolidation import compression, trust
+from memories.consolidation import compression, proposals
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
@@ -34,13 +34,13 @@ def made(scope: Scope, count: int, run: str = "extract:9", model: str = "small",
 
 
 def figure(scope: Scope) -> tuple[int, int]:
-    (one,) = trust.figures(scope.workspace_id, now=LATER)
+    (one,) = proposals.figures(scope.workspace_id, now=LATER)
     return one.rows, one.taken_back
 
 
 def test_what_people_let_stand_speaks_for_it(scope: Scope) -> None:
     made(scope, 12)
-    assert figure(scope) == (12, 0) and trust.is_trusted(scope.workspace_id, "small", now=LATER)
+    assert figure(scope) == (12, 0) and proposals.is_trusted(scope.workspace_id, "small", now=LATER)
 
 
 def test_what_they_take_out_of_use_speaks_against_it_and_what_jobs_do_does_not(scope: Scope) -> None:
@@ -50,8 +50,8 @@ def test_what_they_take_out_of_use_speaks_against_it_and_what_jobs_do_does_not(s
         entries.expire(entry, now=LATER, actor="user:ann")
     entries.expire(found[3], now=LATER, actor="job:expire", suppress=False)
     assert figure(scope) == (12, 3)
-    assert not trust.is_trusted(scope.workspace_id, "small", now=LATER)
-    assert trust.is_trusted(scope.workspace_id, "another", now=LATER)
+    assert not proposals.is_trusted(scope.workspace_id, "small", now=LATER)
+    assert proposals.is_trusted(scope.workspace_id, "another", now=LATER)
 
 
 def test_what_they_refuse_speaks_against_it_and_what_a_newer_plan_replaced_does_not(scope: Scope) -> None:
@@ -66,10 +66,10 @@ def test_what_they_refuse_speaks_against_it_and_what_a_newer_plan_replaced_does_
 
 def test_few_rows_and_old_ones_say_nothing(scope: Scope) -> None:
     batches.apply_batch(batches.plan_undo(made(scope, 9), actor="user:ann", now=NOW), now=NOW)
-    assert figure(scope) == (9, 9) and trust.is_trusted(scope.workspace_id, "small", now=LATER)
+    assert figure(scope) == (9, 9) and proposals.is_trusted(scope.workspace_id, "small", now=LATER)
     batches.apply_batch(batches.plan_undo(made(scope, 9, run="extract:10"), actor="user:ann", now=NOW), now=NOW)
-    assert not trust.is_trusted(scope.workspace_id, "small", now=LATER)
-    assert trust.figures(scope.workspace_id, now=NOW + timedelta(days=91)) == []
+    assert not proposals.is_trusted(scope.workspace_id, "small", now=LATER)
+    assert proposals.figures(scope.workspace_id, now=NOW + timedelta(days=91)) == []
 
 
 @pytest.mark.thorough

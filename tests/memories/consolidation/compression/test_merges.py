@@ -6,7 +6,7 @@ import pytest
 
 from memories import batches
 from memories.choices import BatchState
-from memories.consolidation import trust
+from memories.consolidation import proposals
 from memories.entries import evidence
 from memories.entries.draft import QuotedWords
 from memories.models import Batch, Entry, Scope
@@ -87,7 +87,7 @@ def test_a_model_whose_work_is_taken_back_acts_no_more(scope: Scope, model: Fake
         assert compress(scope, run=run)["merged"] == 2
         undo = batches.plan_undo(Batch.objects.get(name="compress", run=run), actor="user:ann", now=LATER)
         batches.apply_batch(undo, now=LATER)
-    (figure,) = trust.figures(scope.workspace_id, now=LATER)
+    (figure,) = proposals.figures(scope.workspace_id, now=LATER)
     assert (figure.model, figure.rows, figure.taken_back, figure.is_enough) == ("small", 12, 12, False)
     calls = model.calls
     facts(scope, "A new fact.", days_ago=-2)
