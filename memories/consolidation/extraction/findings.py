@@ -421,7 +421,9 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
         certain = [
             pair
             for pair in around.contradicted_by(draft, replaced_pks=())
-            if pair.conflict is ConflictVerdict.CERTAIN and not is_of_attribute(draft.content, pair.fact.content)
+            if pair.conflict is ConflictVerdict.CERTAIN
+            # of what there is one of at a time, that alone decides about the two
+            and not any(attributes.read(sentence).values for sentence in (draft.content, pair.fact.content))
         ]
         for fact in own_facts.get(draft.scope.pk, ()):
             is_newer = fact.stated_at > draft.at
@@ -432,11 +434,6 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
             pair.reading = Reading.CONTRADICTED
         findings.append(Finding(draft, certain))
     return findings
-
-
-def is_of_attribute(newer: str, older: str) -> bool:
-    """Whether one of two sentences tells what there is one of at a time: then that alone decides about the two."""
-    return bool(attributes.read(newer).values or attributes.read(older).values)
 
 
 def _drafts(scoped: ScopeMessages) -> Iterator[Draft]:
