@@ -176,8 +176,8 @@ def grow(
             EventDraft(scope=locked, local_date=event.local_date, content=contents[pk], origins=tuple(event.origins))
             for pk, event in events.items()
         ]
-        taken_out = {pk for pk, is_taken_out in zip(events, _are_taken_out(drafts), strict=True) if is_taken_out}
-        outcome.skip(taken_out, SkipReason.SUPPRESSED)
+        pairs = zip(events, _are_taken_out(drafts), strict=True)
+        outcome.skip((pk for pk, is_taken_out in pairs if is_taken_out), SkipReason.SUPPRESSED)
         outcome.applied = sorted(events.keys() - outcome.skipped.keys())
         for event in map(events.__getitem__, outcome.applied):
             event.content, event.terms = contents[event.pk], sorted(text.terms(contents[event.pk]))

@@ -347,9 +347,9 @@ def blocked_by_dependents(
         rows = BatchChange.objects.filter(batch=by, entry__in=undone_pks).exclude(state=ChangeState.LEFT)
         undone_pks = {pk for pk in rows.values_list("entry_id", flat=True) if pk is not None}
     prior = rows_before(of, ENTRIES, undone_pks)
-    replacing = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
-    changed_pks = set() if force else changed_since(replacing, by=by or 0)
-    back = (replacing.keys() - changed_pks).union(restored)
+    last_changes = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
+    changed_pks = set() if force else changed_since(last_changes, by=by or 0)
+    back = (last_changes.keys() - changed_pks).union(restored)
     blocked = {pk: others - back for pk, others in dependents.items() if others - back}
 
     # of the others the end of the id of the batch that replaced each

@@ -97,8 +97,8 @@ _INSERT = f"""
 
 _LINK = """
     INSERT INTO memories_link (version, workspace_id, from_entry_id, to_entry_id, kind, created_at)
-    SELECT 1, %(workspace)s::bigint, made, resembled, %(kind)s::text, %(now)s::timestamptz
-    FROM unnest(%(made)s::bigint[], %(resembled)s::bigint[]) AS link (made, resembled)
+    SELECT 1, %(workspace)s::bigint, link.from_pk, link.to_pk, %(kind)s::text, %(now)s::timestamptz
+    FROM unnest(%(from)s::bigint[], %(to)s::bigint[]) AS link (from_pk, to_pk)
     ON CONFLICT DO NOTHING
 """
 
@@ -152,8 +152,8 @@ def remember_many(
         results = _Writer(locked or context.scopes, context, now).write(writes)
         changed_entries = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed_entries, now=now, actor=actor)
-        kept = (pair for pair in zip(results, drafts, strict=True) if pair[0].is_kept)
-        evidence.add((result.entry, words) for result, draft in kept for words in draft.evidence)
+        kept_pairs = (pair for pair in zip(results, drafts, strict=True) if pair[0].is_kept)
+        evidence.add((result.entry, words) for result, draft in kept_pairs for words in draft.evidence)
     for result, draft in zip(results, drafts, strict=True):
         log.info(
             "memory_capture",
@@ -200,14 +200,14 @@ class _Writer:
         self._insert_waiting()
 
         # new entries are linked to those they resemble, so that an operator can see both
-        resembled = [
+        similar_pks = [
             [near.entry_id for near in write.resembling if near.entry_id not in (0, write.written.pk)]
             for write in writes
         ]
-        links = [(write.written.pk, pk) for write, pks in zip(writes, resembled, strict=True) for pk in pks]
+        links = [(write.written.pk, pk) for write, pks in zip(writes, similar_pks, strict=True) for pk in pks]
         if links:
-            made, others = map(list, zip(*links, strict=True))
-            values: dict[str, Any] = {"workspace": workspace, "made": made, "resembled": others, "now": self.now}
+            from_pks, to_pks = map(list, zip(*links, strict=True))
+            values: dict[str, Any] = {"workspace": workspace, "from": from_pks, "to": to_pks, "now": self.now}
             with postgresql.cursor() as cursor:  # those that are not there yet
                 cursor.execute(_LINK, values | {"kind": LinkKind.ALIKE.value})
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
@@ -216,7 +216,7 @@ class _Writer:
             WriteResult(
                 entry or write.written, outcome, tuple(pks), write.ends_suppression, is_quarantined=write.is_quarantined
             )
-            for write, (entry, outcome), pks in zip(writes, decided, resembled, strict=True)
+            for write, (entry, outcome), pks in zip(writes, decided, similar_pks, strict=True)
         ]
 
     def _decide(self, write: PendingWrite, candidates: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
