@@ -1,6 +1,5 @@
 """GET /events: what happened on which day, by date and by word (D1)."""
 
-import re
 from datetime import date
 from typing import Any
 
@@ -10,13 +9,10 @@ from rest_framework.response import Response
 
 from memories.api.answers import Answer, page_of
 from memories.api.calls import Call, Method
-from memories.api.pagination import NO_CURSOR, Cursor, LimitQuery, first_rows, page_answer
+from memories.api.pagination import Cursor, LimitQuery, first_rows, page_answer
 from memories.choices import Origin, Permission, Source
 from memories.entries import daily_events
 from memories.visibility import reached_chats, visible_daily_events
-
-#: The number of a day and an id, in hexadecimal; a day of the year 9999 has six digits.
-_CURSOR = re.compile("([0-9a-f]{1,6})-([0-9a-f]{1,15})")
 
 
 class DailyEventQuery(LimitQuery):
@@ -24,7 +20,8 @@ class DailyEventQuery(LimitQuery):
 
     scope = serializers.CharField(required=False, max_length=255)
     q = serializers.CharField(required=False, max_length=500)
-    cursor = Cursor(_CURSOR)
+    #: The number of a day and an id; a day of the year 9999 has six digits.
+    cursor = Cursor("([0-9a-f]{1,6})-([0-9a-f]{1,15})", lambda day, row: (date.fromordinal(day), row))
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """`from` is a word of Python's."""
@@ -33,12 +30,6 @@ class DailyEventQuery(LimitQuery):
             "to": serializers.DateField(required=False, source="last", help_text="The last day, included."),
         }
         return {**super().get_fields(), **days}
-
-    def validate_cursor(self, value: str) -> tuple[date, int]:
-        read = _CURSOR.fullmatch(value)
-        if read is None or not 0 < int(read[1], 16) <= date.max.toordinal():
-            raise serializers.ValidationError(NO_CURSOR)
-        return date.fromordinal(int(read[1], 16)), int(read[2], 16)
 
 
 class DailyEventAnswer(Answer):

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
@@ -17,8 +18,6 @@ from memories.api.calls import Call
 PAGE_SIZE = 50
 PAGE_SIZE_MAX = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Microseconds since 1970 and an id, in hexadecimal; as many digits as a date and a bigint surely hold.
-_CURSOR = re.compile("([0-9a-f]{1,14})-([0-9a-f]{1,15})")
 NO_CURSOR = _("This is not a cursor of this list.")
 
 
@@ -29,23 +28,33 @@ class LimitQuery(fields.StrictSerializer):
 
 
 class Cursor(serializers.CharField):
-    """Where a page of a list begins, as the page before it says."""
+    """Where a page of a list begins, as the page before it says: numbers in hexadecimal.
 
-    def __init__(self, pattern: re.Pattern[str], **kwargs: Any) -> None:
+    `place` is made of them, and raises ValueError where they name none.
+    """
+
+    def __init__(self, pattern: str, place: Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(required=False, max_length=40, **kwargs)
-        self.pattern = f"^{pattern.pattern}$"
+        self.pattern = f"^{pattern}$"
+        self._place = place
+
+    def run_validation(self, data: Any = empty) -> Any:
+        cursor = super().run_validation(data)
+        try:
+            if re.fullmatch(self.pattern, cursor):
+                return self._place(*(int(number, 16) for number in cursor.split("-")))
+        except ValueError:
+            pass
+        raise serializers.ValidationError(NO_CURSOR)
 
 
 class PageQuery(LimitQuery):
     """Which page of a list is wanted; a cursor is the time and id of the row before it."""
 
-    cursor = Cursor(_CURSOR)
-
-    def validate_cursor(self, value: str) -> tuple[datetime, int]:
-        read = _CURSOR.fullmatch(value)
-        if read is None:
-            raise serializers.ValidationError(NO_CURSOR)
-        return _EPOCH + timedelta(microseconds=int(read[1], 16)), int(read[2], 16)
+    #: Microseconds since 1970 and an id; as many digits as a date and a bigint surely hold.
+    cursor = Cursor(
+        "([0-9a-f]{1,14})-([0-9a-f]{1,15})", lambda micros, row: (_EPOCH + timedelta(microseconds=micros), row)
+    )
 
 
 class PositionCursor(serializers.IntegerField):

@@ -1,6 +1,5 @@
 """Webhooks over the API: subscribe, list, test, send again; for keys their owner gave that right."""
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ from memories import tasks, webhooks
 from memories.api import fields
 from memories.api.answers import Answer, page_of
 from memories.api.calls import Call, Method
-from memories.api.pagination import NO_CURSOR, Cursor, LimitQuery, PageQuery, first_rows, page_answer, paginated
+from memories.api.pagination import Cursor, LimitQuery, PageQuery, first_rows, page_answer, paginated
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import Permission
 from memories.exceptions import WebhookOff
@@ -36,8 +35,6 @@ from memories.tenancy.access import Caller
 from memories.visibility import delivery_for, visible_batches, visible_entries, visible_webhooks, webhook_for
 from memories.webhooks.subscriptions import EVENTS
 
-#: The id of a row, in hexadecimal.
-_CURSOR = re.compile("[0-9a-f]{1,15}")
 #: What a delivery is about, by the first word of its event.
 _SUBJECTS: dict[str, Callable[[Caller], QuerySet[Any]]] = {
     "memory.": visible_entries,
@@ -142,12 +139,7 @@ class DeliveryQuery(LimitQuery):
     """Which deliveries of a webhook."""
 
     state = serializers.ChoiceField(required=False, choices=DeliveryState.choices)
-    cursor = Cursor(_CURSOR)
-
-    def validate_cursor(self, value: str) -> int:
-        if _CURSOR.fullmatch(value) is None:
-            raise serializers.ValidationError(NO_CURSOR)
-        return int(value, 16)
+    cursor = Cursor("[0-9a-f]{1,15}", int)  # the id of a row
 
 
 class WebhookCall(Call):
