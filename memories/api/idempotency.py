@@ -51,13 +51,14 @@ def repeatable(handler: Handler, *, shown_once: tuple[str, ...] = ()) -> Handler
 
     @wraps(handler)
     def once(view: Any, request: Request, **kwargs: Any) -> Response:
-        name = _name(request)
-        if name is None:
+        repeat = repeat_of(request)
+        if repeat is None:
             return handler(view, request, **kwargs)
-        caller, repeat, now = caller_of(request), Repeat(name, _fingerprint(request)), now_of(request)
+        caller = caller_of(request)
+        workspace_id, bot_id = caller.workspace_id, caller.bot_id
         with transaction.atomic():
-            if not claim_for(caller.workspace_id, caller.bot_id, repeat, now=now):
-                earlier = IdempotencyKey.objects.get(workspace_id=caller.workspace_id, bot=caller.bot_id, key=name)
+            if not claim_for(workspace_id, bot_id, repeat, now=now_of(request)):
+                earlier = IdempotencyKey.objects.get(workspace_id=workspace_id, bot=bot_id, key=repeat.key)
                 if earlier.request_hash != repeat.fingerprint:
                     raise KeyTaken
                 answer: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
@@ -66,7 +67,7 @@ def repeatable(handler: Handler, *, shown_once: tuple[str, ...] = ()) -> Handler
             response = handler(view, request, **kwargs)
             etag = response.headers.get("ETag")
             kept_data = {**response.data, **dict.fromkeys(shown_once)} if shown_once else response.data
-            keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, kept_data, etag)
+            keep_answer(workspace_id, bot_id, repeat.key, response.status_code, kept_data, etag)
         return response
 
     once.is_repeatable = True  # type: ignore[attr-defined]
@@ -74,9 +75,20 @@ def repeatable(handler: Handler, *, shown_once: tuple[str, ...] = ()) -> Handler
 
 
 def repeat_of(request: Request) -> Repeat | None:
-    """The Idempotency-Key of a write, if it has one. Raises ValidationError."""
-    name = _name(request) if request.method not in SAFE_METHODS else None
-    return None if name is None else Repeat(name, _fingerprint(request))
+    """The Idempotency-Key of a write, if it has one. Raises ValidationError.
+
+    The fingerprint tells also what its key may do: a narrower key of the bot must not read the answer.
+    """
+    key = request.headers.get(HEADER)
+    if key is None or request.method in SAFE_METHODS:
+        return None
+    if not PRINTABLE.fullmatch(key):
+        detail = ErrorDetail(str(_("A key has 1 to 200 printable ASCII characters.")), code="invalid")
+        raise ValidationError({HEADER: [detail]})
+    caller = caller_of(request)
+    parts = [request.method, request.path, sorted(request.query_params.lists()), request.data]
+    parts += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
+    return Repeat(key, hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest())
 
 
 def claim_for(workspace_id: int, bot_id: int | None, repeat: Repeat, *, now: datetime) -> bool:
@@ -97,19 +109,3 @@ def keep_answer(workspace_id: int, bot_id: int | None, key: str, status: int, da
     answer = {"body": JSONRenderer().render(data).decode(), "etag": etag}
     claimed = IdempotencyKey.objects.filter(workspace_id=workspace_id, bot=bot_id, key=key)
     claimed.update(status=status, response=answer)
-
-
-def _name(request: Request) -> str | None:
-    name = request.headers.get(HEADER)
-    if name is None or PRINTABLE.fullmatch(name):
-        return name
-    detail = ErrorDetail(str(_("A key has 1 to 200 printable ASCII characters.")), code="invalid")
-    raise ValidationError({HEADER: [detail]})
-
-
-def _fingerprint(request: Request) -> str:
-    """A hash of the request and of what its key may do: a narrower key of the bot must not read the answer."""
-    caller = caller_of(request)
-    parts = [request.method, request.path, sorted(request.query_params.lists()), request.data]
-    parts += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
