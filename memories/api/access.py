@@ -63,13 +63,11 @@ def admit(token: str, now: datetime) -> BotKey | None:
             if not database.is_lost(error):
                 raise
             database.let_go()
-    if (key := store.admit_key(token, now)) is None and not replicas.are_there():
+    if key := store.admit_key(token, now):
+        return key
+    if not replicas.are_there():
         raise DatabaseAway
-    return key or _admit_by_replica(token, now)
-
-
-def _admit_by_replica(token: str, now: datetime) -> BotKey | None:
-    """A key this host has not seen, as a replica knows it. Raises DatabaseAway without one."""
+    # A key this host has not seen, as a replica knows it
     digest = BotKey.digest_of(token)
     try:
         workspace_id = replicas.workspace_of_key(digest)

@@ -1,5 +1,6 @@
 """Every error of the platform as an answer: one shape, and no error without a status."""
 
+from contextlib import suppress
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
@@ -104,9 +105,12 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     try:
         check_length(request)
     except (BodyTooLarge, LengthRequired) as error:
-        if _has_key(request) and (
-            answer := answer_outside(request, error.status_code, error.default_code, error.detail)
-        ):
+        scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+        has_key = False
+        if scheme.lower() in ("bearer", "token") and token.isascii():
+            with suppress(DatabaseAway):
+                has_key = admit(token.strip(), timezone.now()) is not None
+        if has_key and (answer := answer_outside(request, error.status_code, error.default_code, error.detail)):
             return answer
     return answer_outside(request, 404, "not_found", gettext("There is no such call.")) or defaults.page_not_found(
         request, exception
@@ -123,16 +127,6 @@ def answer_held_back(request: HttpRequest) -> HttpResponse:
     """In place of an answer that held what is not the caller's to see."""
     detail = gettext("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
     return answer_outside(request, 500, "answer_held_back", detail) or defaults.server_error(request)
-
-
-def _has_key(request: HttpRequest) -> bool:
-    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() not in ("bearer", "token") or not token.isascii():
-        return False
-    try:
-        return admit(token.strip(), timezone.now()) is not None
-    except DatabaseAway:
-        return False
 
 
 def answer_outside(request: HttpRequest, code: int, word: str, detail: Any) -> HttpResponse | None:

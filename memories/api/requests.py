@@ -120,8 +120,10 @@ def check_values(
     elif isinstance(value, list):
         for n, inner in enumerate(value):
             check_values(inner, (*place, str(n)), deepest=deepest, refused=refused)
-    elif isinstance(value, int | float) and not is_storable_number(value):
-        raise _error_at(place, gettext("This is no number, or one that is too large."))
+    elif isinstance(value, int | float):
+        is_readable_everywhere = abs(value) <= sys.float_info.max if isinstance(value, int) else math.isfinite(value)
+        if not is_readable_everywhere:
+            raise _error_at(place, gettext("This is no number, or one that is too large."))
 
 
 def too_deep(place: tuple[str, ...] = ()) -> APIException:
@@ -137,11 +139,6 @@ def _error_at(place: tuple[str, ...], detail: str) -> APIException:
     for name in reversed(place):
         errors = {LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): errors}
     return ValidationError(errors) if place else ParseError(detail)
-
-
-def is_storable_number(value: float) -> bool:
-    """Whether a number is one, of a size that every program reads."""
-    return abs(value) <= sys.float_info.max if isinstance(value, int) else math.isfinite(value)
 
 
 def check_length(request: HttpRequest, limit: int | None = None) -> None:
