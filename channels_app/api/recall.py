@@ -17,7 +17,7 @@ from channels_app.doors.files.answers import RecalledLine, folders_of_scope, pla
 from channels_app.doors.files.comparison import compare
 from channels_app.models import PathComparison
 from memories.api import fields
-from memories.api.answers import Answer, StaleAnswer, evidence_answers
+from memories.api.answers import Answer, EvidenceAnswer, StaleAnswer
 from memories.api.calls import Call, Method
 from memories.api.entries import with_columns
 from memories.api.offline import Outage
@@ -289,7 +289,7 @@ def memory_answers(
     """Memories as clients see them; of a moment of the `past`, those that may not be told any more without words."""
     answers = []
     for item in items:
-        answer = _memory(item, weights) | {"evidence": evidence_answers(item.evidence)}
+        answer = _memory(item, weights) | {"evidence": list(map(EvidenceAnswer.of, item.evidence))}
         if past is not None and past.withholds(item.entry):
             answer |= _UNTOLD
         answers.append(RecalledMemory.of(**answer, verification=item.entry.verification))

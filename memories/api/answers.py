@@ -1,6 +1,6 @@
 """Answers described once: the schema and the JSON come from the same fields."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
 from typing import Any, cast
@@ -8,7 +8,6 @@ from typing import Any, cast
 from rest_framework import serializers
 
 from memories.choices import Origin, Suspicion, Verification
-from memories.models import Evidence
 
 
 class Answer(serializers.Serializer[Any]):
@@ -116,11 +115,6 @@ def trust_field(**options: Any) -> serializers.ChoiceField:
 def evidence_field() -> serializers.BaseSerializer[Any]:
     """The words a memory rests on."""
     return EvidenceAnswer(many=True, help_text="Of a model's fact: the words it rests on, in the order they were said.")
-
-
-def evidence_answers(quotes: Iterable[Evidence]) -> list[dict[str, Any]]:
-    """The words a memory rests on, as clients see them."""
-    return list(map(EvidenceAnswer.of, quotes))
 
 
 class WordDiff(serializers.ListField):

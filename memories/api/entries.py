@@ -15,8 +15,8 @@ from memories.api import fields
 from memories.api.answers import (
     Answer,
     ColumnChange,
+    EvidenceAnswer,
     SlotChange,
-    evidence_answers,
     evidence_field,
     origin_field,
     page_of,
@@ -112,7 +112,7 @@ def entry_answers(
         answer = kind.of(
             entry,
             slots=slots,
-            evidence=evidence_answers(quotes.get(entry.pk, ())),
+            evidence=list(map(EvidenceAnswer.of, quotes.get(entry.pk, ()))),
             contradicted_by=slots.get(CONTRADICTED_BY),
             state=state_of(entry, policies.end_of(entry), now),
             **more,
