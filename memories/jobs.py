@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, time
 from functools import partial
 
-from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop as _
@@ -93,10 +92,6 @@ def preview_extract_day(workspace_id: int) -> dict[str, int]:
     return {"extraction_batches": extraction.waiting_in(workspace_id).exclude(state=BufferState.PARKED).count()}
 
 
-def preview_deliver_webhooks() -> dict[str, int]:
-    return webhooks.count_due(now=timezone.now())
-
-
 def preview_resume_batches() -> dict[str, int]:
     return {"batches": batches.unfinished().count()}
 
@@ -126,7 +121,7 @@ JOBS = (
     Job("rehearse", _("counts what was recalled"), "D2", cron="* * * * *",
         run=tasks.rehearse, preview=access_counting.count_uncounted),
     Job("deliver-webhooks", _("delivers what webhooks are told of"), "F1", cron="* * * * *",
-        run=tasks.deliver_webhooks, preview=preview_deliver_webhooks),
+        run=tasks.deliver_webhooks, preview=webhooks.count_due),
     Job("resume-batches", _("goes on with batches left half applied"), "F3", cron="*/5 * * * *",
         run=tasks.resume_batches, preview=preview_resume_batches),
     Job("repair-index", _("finds entries without search row or vector"), "C12", cron="7 * * * *",

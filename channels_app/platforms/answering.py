@@ -211,7 +211,7 @@ def _from_bot(message: Written, context: Context, now: datetime) -> str:
     headers = signed_headers(secret, str(message.row.uid), int(now.timestamp()), body)
     try:
         with Receiver(connection.callback_url) as receiver:
-            status, content = receiver.ask(body, headers, seconds=conf.CHANNEL_CALLBACK_SECONDS)
+            status, content = receiver.post(body, headers, seconds=conf.CHANNEL_CALLBACK_SECONDS)
     except NotSent as failure:
         raise NoAnswer(ConnectionProblem.CALLBACK, failure.problem.value) from None
     if not 200 <= status < 300:

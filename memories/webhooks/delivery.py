@@ -36,7 +36,7 @@ from memories.kinds import category_rule
 from memories.models import JobRun, Policy, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.state import State, state_of
-from memories.models.webhook import BodyFormat, DeliveryProblem, DeliveryState, WebhookQuerySet
+from memories.models.webhook import BodyFormat, DeliveryProblem, DeliveryState
 from memories.visibility import visible_batches, visible_entries
 from memories.webhooks.announcements import announce_reviews
 
@@ -94,11 +94,7 @@ class Receiver:
     def __exit__(self, *_: object) -> None:
         self._connections.close()
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> int:
-        """The status of the answer. Raises NotSent."""
-        return self.ask(body, headers, seconds=conf.WEBHOOK_SECONDS)[0]
-
-    def ask(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> tuple[int, bytes]:
+    def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> tuple[int, bytes]:
         """The status of the answer, and what of it is read. Raises NotSent."""
         self._network.until = time.monotonic() + seconds
         url = httpcore.URL(
@@ -195,14 +191,6 @@ def new_secret(webhook: Webhook) -> str:
     return secret
 
 
-def read_secret(webhook: Webhook) -> str | None:
-    """The secret of a webhook; None when it cannot be read."""
-    try:
-        return kept.read(webhook.secret_name, workspace=webhook.workspace)
-    except kept.SecretUnreadable:
-        return None
-
-
 def signed_headers(secret: str, delivery_id: str, timestamp: int, body: bytes) -> dict[str, str]:
     """The headers by which a receiver knows a delivery, its moment in seconds since 1970, and who sent it."""
     key = base64.b64decode(secret.removeprefix(_PREFIX))
@@ -219,7 +207,8 @@ Data = dict[str, Any]
 
 def body_of(delivery: WebhookDelivery, webhook: Webhook, *, now: datetime) -> Data | None:
     """The body of a delivery; None when its subject is gone."""
-    data = _WRITERS.get(delivery.event, _details)(delivery, webhook, now)
+    writer = _WRITERS.get(delivery.event)
+    data: Data | None = writer(delivery, webhook, now) if writer else delivery.details
     if data is None:
         return None
     if webhook.format == BodyFormat.MEM0:
@@ -272,7 +261,8 @@ def _batch(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data |
 def _run(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data | None:
     """Of an error its kind alone: its words may be a person's. A job of the whole platform has no run."""
     if not delivery.row_id:
-        return _details(delivery, webhook, now)
+        details: Data = delivery.details
+        return details
     run = JobRun.objects.filter(workspace=webhook.workspace, pk=delivery.row_id).first()
     if run is None:
         return None
@@ -282,11 +272,6 @@ def _run(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data | N
         "attempts": run.attempts,
         "error": run.error.partition(":")[0],
     }
-
-
-def _details(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data:
-    details: Data = delivery.details
-    return details
 
 
 _WRITERS: dict[str, Callable[[WebhookDelivery, Webhook, datetime], Data | None]] = {
@@ -320,12 +305,12 @@ WAIT_SECONDS = 5.0
 REFUSED_MOST = 6
 
 
-def deliver_due(clock: Clock, *, among: WebhookQuerySet | None = None, seconds: float = RUN_SECONDS) -> dict[str, int]:
-    """Send what is due for so long, all webhooks or some in turn; what was sent, came back, and is given up."""
+def deliver_due(clock: Clock) -> dict[str, int]:
+    """Send what is due for RUN_SECONDS, all webhooks in turn; what was sent, came back, and is given up."""
     counts: Counter[str] = Counter(reviews=announce_reviews(now=clock()))
-    until = time.monotonic() + seconds
+    until = time.monotonic() + RUN_SECONDS
     while time.monotonic() < until:
-        due = (Webhook.objects.all() if among is None else among).due(now=clock()).select_related("workspace")
+        due = Webhook.objects.due(now=clock()).select_related("workspace")
         # those that answer before those that do not, whichever waited longest first
         webhooks = due.order_by("failures", F("retry_at").asc(nulls_first=True), "pk").claim(
             1, retry_at=clock() + LEASE
@@ -333,7 +318,7 @@ def deliver_due(clock: Clock, *, among: WebhookQuerySet | None = None, seconds: 
         if not webhooks:
             # Wait until something is due, where that is soon
             now = clock()
-            free = (Webhook.objects.all() if among is None else among).filter(is_enabled=True).free(now=now)
+            free = Webhook.objects.filter(is_enabled=True).free(now=now)
             soon = WebhookDelivery.objects.waiting().filter(webhook__in=free, retry_at__gt=now)
             first = soon.aggregate(first=Min("retry_at"))["first"]
             wait = (first - now).total_seconds() if first else WAIT_SECONDS + 1
@@ -371,7 +356,9 @@ class _Turn:
     def take(self, until: float) -> Counter[str]:
         """Send until nothing is due, the time is up or the receiver fails."""
         try:
-            secret = read_secret(self._webhook)
+            secret = None
+            with suppress(kept.SecretUnreadable):
+                secret = kept.read(self._webhook.secret_name, workspace=self._webhook.workspace)
             if secret is None:
                 raise NotSent(DeliveryProblem.SECRET)
             with Receiver(self._webhook.url) as receiver:
@@ -406,7 +393,8 @@ class _Turn:
             self._mark(delivery, state=DeliveryState.FAILED, error=DeliveryProblem.GONE)
             return True
         body = json.dumps(content, ensure_ascii=False).encode()
-        status = receiver.post(body, signed_headers(secret, str(delivery.uid), int(now.timestamp()), body))
+        headers = signed_headers(secret, str(delivery.uid), int(now.timestamp()), body)
+        status, _content = receiver.post(body, headers, seconds=conf.WEBHOOK_SECONDS)
         if 200 <= status < 300:
             self._mark(delivery, state=DeliveryState.SENT, status=status, error="", sent_at=self._clock())
             self._mine.filter(failures__gt=0).update(failures=0)

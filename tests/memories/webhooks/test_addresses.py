@@ -20,6 +20,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from memories import webhooks
+from memories.conf import conf
 from memories.models import WebhookDelivery, Workspace
 from memories.webhooks.delivery import NotSent, is_public
 from memories.webhooks.delivery import Receiver as To
@@ -89,14 +90,14 @@ def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
 def test_one_private_address_among_public_ones_is_one_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     connected = resolve(monkeypatch, "1.1.1.1", "10.0.0.1")
     with pytest.raises(NotSent, match="private"), To("https://receiver.example/") as receiver:
-        receiver.post(b"{}", {})
+        receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS)
     assert connected == []
 
 
 def test_the_connection_goes_to_the_addresses_that_were_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     connected = resolve(monkeypatch, "1.1.1.1", "2606:4700::1111")
     with pytest.raises(NotSent, match="connection"), To("https://receiver.example/") as receiver:
-        receiver.post(b"{}", {})
+        receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS)
     assert connected == ["1.1.1.1", "2606:4700::1111"]
 
 
@@ -112,7 +113,7 @@ def test_without_tls_nothing_is_sent() -> None:
 def test_an_address_that_is_none_holds_up_nobody(settings: Any, url: str) -> None:
     settings.MEMORY_WEBHOOK_PRIVATE_ADDRESSES = True
     with pytest.raises(NotSent, match="unknown_host|connection"), To(url) as receiver:
-        receiver.post(b"{}", {})
+        receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS)
 
 
 @pytest.fixture
@@ -155,9 +156,9 @@ def test_the_certificate_is_to_be_for_the_name_and_by_somebody_who_is_trusted(
     port, trusting = encrypted
     resolve(monkeypatch, "127.0.0.1")
     with pytest.raises(NotSent, match="connection"), To(f"https://receiver.example:{port}/") as receiver:
-        receiver.post(b"{}", {})
+        receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS)
     monkeypatch.setattr("memories.webhooks.delivery.truststore.SSLContext", lambda _protocol: trusting)
     with To(f"https://receiver.example:{port}/") as receiver:
-        assert receiver.post(b"{}", {}) == 204
+        assert receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS) == (204, b"")
     with pytest.raises(NotSent, match="connection"), To(f"https://another.example:{port}/") as receiver:
-        receiver.post(b"{}", {})
+        receiver.post(b"{}", {}, seconds=conf.WEBHOOK_SECONDS)
