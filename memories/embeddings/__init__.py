@@ -264,7 +264,7 @@ def embed_passages(
         vectors = {text: vector for text, vector in vectors.items() if len(vector) == provider.dimension}
         missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
-            call = _Call(provider, partial(_passage_vectors, provider, missing), len(missing))
+            call = _Call(provider, partial(provider.embed_passages, missing), len(missing))
             answer = _first_answer([call], time.monotonic() + seconds)
             if answer is None:
                 continue
@@ -290,7 +290,7 @@ def forget() -> None:
         _begun.clear()
 
 
-def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[float]]:
+def _query_vectors(provider: Provider, text: str, *, seconds: float) -> list[list[float]]:
     begun = time.monotonic()
     vector = provider.embed_query(text, seconds=seconds)
     took = time.monotonic() - begun
@@ -298,16 +298,12 @@ def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[f
     return [vector]
 
 
-def _passage_vectors(provider: Provider, texts: list[str], seconds: float) -> list[list[float]]:
-    return provider.embed_passages(texts, seconds=seconds)
-
-
 @dataclass(frozen=True)
 class _Call:
     """What a provider is asked, and how many vectors its answer must have."""
 
     provider: Provider
-    vectors: Callable[[float], list[list[float]]]
+    vectors: Callable[..., list[list[float]]]  # of `seconds`
     count: int
     begun: "Future[list[list[float]]] | None" = None  # asked already, and not answered by anybody
 
@@ -367,7 +363,7 @@ def _executor(provider_name: str) -> ThreadPoolExecutor:
 
 
 def _checked(call: _Call, seconds: float) -> list[list[float]]:
-    vectors = call.vectors(seconds)
+    vectors = call.vectors(seconds=seconds)
     if len(vectors) != call.count:
         raise EmbedderFailed(f"{len(vectors)} vectors for {call.count} texts.")
     for vector in vectors:

@@ -38,10 +38,10 @@ class OpenAICompatible:
 
     def __init__(self, number: int = 1) -> None:
         """Raises EmbedderFailed when its settings are not enough to ask it."""
-        self._number = number
+        self._suffix = "" if number == 1 else str(number)
         self._base_url = str(self._setting("BASE_URL"))
         self.model = str(self._setting("MODEL", of_first=True))
-        self.name = f"openai-compatible{_suffix(number)}:{self.model}"
+        self.name = f"openai-compatible{self._suffix}:{self.model}"
         self.dimension = self._number_of("DIMENSION", int)
         self.floor = self._number_of("FLOOR", float)
         self.unrelated = Unrelated.all(self.floor)
@@ -56,7 +56,7 @@ class OpenAICompatible:
             raise EmbedderFailed(f"{self._name_of('DIMENSION')} is not between 1 and {MOST_DIMENSIONS}.")
 
     def _name_of(self, name: str) -> str:
-        return f"MEMORY_EMBEDDING{_suffix(self._number)}_{name}"
+        return f"MEMORY_EMBEDDING{self._suffix}_{name}"
 
     def _setting(self, name: str, *, of_first: bool = False) -> Any:
         """A setting of this endpoint; a further one serves the first's model unless it names another."""
@@ -93,7 +93,3 @@ class OpenAICompatible:
         except ValidationError:
             raise EmbedderFailed("The embedding endpoint answered with something else.") from None
         return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-
-
-def _suffix(number: int) -> str:
-    return "" if number == 1 else str(number)
