@@ -15,7 +15,6 @@ from django.db import connection
 from django.db.models import F, Sum
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override
 
 from memories.conf import conf
 from memories.consolidation.extraction import model as extraction
@@ -153,11 +152,6 @@ class Way:
     setting: str
     cost: Cost
     is_configured: bool
-
-    @property
-    def label_in_english(self) -> str:
-        with override("en"):
-            return str(self.label)
 
 
 def ways(week: Forecast) -> list[Way]:

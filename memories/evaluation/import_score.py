@@ -42,12 +42,16 @@ def score(scope: Scope, contents: Sequence[str], *, now: datetime) -> ImportScor
     live = Entry.objects.in_scope(scope).live()
     counts = live.aggregate(memories=Count("pk"), different=Count("fingerprint", distinct=True))
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
+    stopwords = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
     found_count, served_ids = 0, []
     for content in contents:
+        # The telling words of a memory, in their order: the longest of its first sentences
+        words = [word for word in dict.fromkeys(text.words(content[:500])) if word not in stopwords and word.isalnum()]
+        longest = sorted(words, key=lambda word: (-len(word.encode()), words.index(word)))[:_WORDS]
         query = Query(
             workspace_id=scope.workspace_id,
             places=[place],
-            message=question_from(content),
+            message=" ".join(word for word in words if word in longest) or content[:100],
             limit=_LIMIT,
             mode=Mode.KEYWORD,
             need=NeedMode.OFF,
@@ -59,11 +63,3 @@ def score(scope: Scope, contents: Sequence[str], *, now: datetime) -> ImportScor
         served_ids.append(frozenset(entry.pk for entry in entries))
     memories = counts["memories"]
     return ImportScore(memories, memories - counts["different"], len(contents), found_count, tuple(served_ids))
-
-
-def question_from(content: str) -> str:
-    """The telling words of a memory, in their order: the longest of its first sentences."""
-    stopwords = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
-    telling = [word for word in dict.fromkeys(text.words(content[:500])) if word not in stopwords and word.isalnum()]
-    longest = sorted(telling, key=lambda word: (-len(word.encode()), telling.index(word)))[:_WORDS]
-    return " ".join(word for word in telling if word in longest) or content[:100]

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memories import llm
 from memories.choices import Reading, Refusal, ScopeKind
 from memories.consolidation import reading
 from memories.consolidation.buffer import Message
@@ -132,8 +131,3 @@ def _question(conversation: dict[str, Any], workspace: Workspace) -> tuple[Extra
     ]
     scoped = ScopeMessages(scope, tuple(messages))
     return ExtractionQuestion({f"m{n}": message for n, message in enumerate(messages, start=1)}, scoped), scoped
-
-
-def is_possible() -> bool:
-    """Whether a model is configured."""
-    return llm.is_on()

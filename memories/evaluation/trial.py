@@ -99,16 +99,12 @@ class Trial:
 def is_open(batch: Batch) -> bool:
     """Whether a batch can be tried, if it is small enough: it waits, and removes nothing for good."""
     is_waiting = batch.state == BatchState.PROPOSED and batch.scope_id is not None
-    return is_waiting and rows_of(batch) > 0 and not is_purge(batch)
+    return is_waiting and rows_of(batch) > 0 and BatchVerb.PURGE not in batch.counts
 
 
 def rows_of(batch: Batch) -> int:
     """How many rows a plan has."""
     return sum(batch.counts.values())
-
-
-def is_purge(batch: Batch) -> bool:
-    return BatchVerb.PURGE in batch.counts
 
 
 def others_of(batch: Batch) -> list[Batch]:

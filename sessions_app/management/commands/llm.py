@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import override
 
 from memories.choices import Refusal
 from memories.conf import conf
-from memories.evaluation.model_check import ModelCheck, check_model, is_possible
+from memories.evaluation.model_check import ModelCheck, check_model
+from memories.llm import is_on
 from memories.llm.run import record_check
 from memories.models import Workspace
 from sessions_app import model_cost, unread
@@ -45,7 +47,9 @@ class Command(BaseCommand):
                 week = model_cost.forecast(row, now=now)
                 self.stdout.write(f"{row.name}: {len(week.stretches):,} conversations in the last week")
                 for way in model_cost.ways(week):
-                    words = f"{way.label_in_english}: {way.cost.calls:,} calls, {way.cost.tokens:,} tokens"
+                    with override("en"):
+                        label = str(way.label)
+                    words = f"{label}: {way.cost.calls:,} calls, {way.cost.tokens:,} tokens"
                     if price_in is not None and price_out is not None:
                         words += f", about {way.cost.money(price_in, price_out):.2f}"
                     self.stdout.write(f"  {words}")
@@ -57,7 +61,7 @@ class Command(BaseCommand):
                 turns = unread.buffer_unread(row, now=datetime.now(UTC), actor="cli", days=days)
                 self.stdout.write(f"{row.name}: {turns:,} turns are read now")
             return
-        if not is_possible():
+        if not is_on():
             raise CommandError("No model is configured: set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL.")
         self._check(reader, price_in, price_out)
 
