@@ -158,9 +158,12 @@ def carry_out(say: Callable[[str], None] = lambda _line: None) -> dict[str, int]
 
 def _build(index: ScopeIndex, dimension: int) -> None:
     """On one processor, so that the others stay free; it ends when this process does."""
+    # Finding the centres of the lists takes a sample of fifty rows a list, and its distances
+    sample, lists = 50 * index.lists, index.lists
+    memory = max(65_536, (sample * (lists * 4 + dimension * 2 + 64) + lists * lists * 4) * 5 // 4 // _KILOBYTE)
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_maintenance_workers = 0")
-        cursor.execute(f"SET maintenance_work_mem = '{memory_for(index.lists, dimension)}kB'")
+        cursor.execute(f"SET maintenance_work_mem = '{memory}kB'")
         cursor.execute("SET client_connection_check_interval = '2s'")
         cursor.execute("SET statement_timeout = 0")
         cursor.execute(_PART_OF, [index.scope_id])
@@ -172,12 +175,6 @@ def _build(index: ScopeIndex, dimension: int) -> None:
         )
         cursor.execute("RESET ALL")
     log.info("index.built", index=index.name, scope=index.scope_id)
-
-
-def memory_for(lists: int, dimension: int) -> int:
-    """Kilobytes that finding the centres of the lists takes: a sample of fifty rows a list, and its distances."""
-    sample = 50 * lists
-    return max(65_536, (sample * (lists * 4 + dimension * 2 + 64) + lists * lists * 4) * 5 // 4 // _KILOBYTE)
 
 
 def _drop(names: Iterable[str]) -> int:

@@ -10,8 +10,7 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -90,15 +89,6 @@ DELETE FROM {table} WHERE id IN (
 """
 
 
-class Preparation(Protocol):
-    """What the packages above have to do before a workspace is switched, a little at a time; whether it is done.
-
-    Offered as `prepare` by what stands behind a path in MEMORY_EMBEDDER_WORK.
-    """
-
-    def __call__(self, change: ModelChange) -> bool: ...
-
-
 @dataclass(frozen=True)
 class Progress:
     """How far a change has come, in live entries."""
@@ -162,10 +152,12 @@ class ModelChanger:
         if len(_rows(_UNSTAGED, change, after=0, limit=conf.EMBED_BATCH + 1)) > conf.EMBED_BATCH:
             sweep.blended_to = 0  # of what was staged, neighbours have changed
             return True
+        # What the packages above have to do before the switch, a little at a time: `prepare` says whether it is done
+        works = map(import_string, settings.MEMORY_EMBEDDER_WORK)
         missing = len(_rows(_WITHOUT_VECTOR, change, after=0, limit=sweep.refused + conf.EMBED_BATCH + 1))
         if missing > sweep.refused + conf.EMBED_BATCH:
             sweep.embedded_to = sweep.refused = 0
-        elif all(prepare(change) for prepare in _preparations(tuple(settings.MEMORY_EMBEDDER_WORK))):
+        elif all(work.prepare(change) for work in works if hasattr(work, "prepare")):
             # Have a workspace searched by the new model from here on
             with transaction.atomic(), connection.cursor() as cursor:
                 Workspace.objects.select_for_update().get(pk=change.workspace.pk)
@@ -211,12 +203,6 @@ def finish(*, now: datetime) -> None:
         pass
 
 
-@cache
-def _preparations(paths: tuple[str, ...]) -> list[Preparation]:
-    works = [import_string(path) for path in paths]
-    return [work.prepare for work in works if hasattr(work, "prepare")]
-
-
 def _parameters(change: ModelChange) -> dict[str, int]:
     return {"workspace": change.workspace.pk, "new": change.new.pk}
 
@@ -249,26 +235,22 @@ def _embed_entries(texts: Sequence[_Text], change: ModelChange) -> bool:
 
 def _blend(entries: Collection[int], change: ModelChange) -> None:
     """Blend these entries' new vectors with their neighbours'; into staged ones while the old model is searched by."""
+    model_id = change.new.pk
     try:
-        if change.goes_on:
-            _stage(entries, change.new)
-        else:
-            search_rows.blend(entries, model_id=change.new.pk)
+        if not change.goes_on:
+            search_rows.blend(entries, model_id=model_id)
+            return
+        with transaction.atomic(), connection.cursor() as cursor:
+            search_rows.lock_scopes(entries)
+            near = search_rows.neighbours(entries)
+            for entry, parts in search_rows.sources_of(near).items():
+                near[entry] += parts
+            vectors = raw_vectors({*near, *(n for around in near.values() for n in around)}, model_id)
+            mixed = {
+                entry: blend_embedding(vectors[entry], [vectors[n] for n in around if n in vectors])
+                for entry, around in near.items()
+                if entry in vectors
+            }
+            cursor.execute(_STAGE, [model_id, list(mixed), [*map(dense_literal, mixed.values())], model_id])
     except IntegrityError:  # those that are left are found again
         log.info("entries vanished while they were embedded anew")
-
-
-@transaction.atomic
-def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
-    search_rows.lock_scopes(entries)
-    near = search_rows.neighbours(entries)
-    for entry, parts in search_rows.sources_of(near).items():
-        near[entry] += parts
-    vectors = raw_vectors({*near, *(n for around in near.values() for n in around)}, model.pk)
-    mixed = {
-        entry: blend_embedding(vectors[entry], [vectors[n] for n in around if n in vectors])
-        for entry, around in near.items()
-        if entry in vectors
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_STAGE, [model.pk, list(mixed), [*map(dense_literal, mixed.values())], model.pk])

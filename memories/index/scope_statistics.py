@@ -102,7 +102,11 @@ def counting(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> dict[str,
         total = scope.average_length * scope.entry_count + sum(telling)
         scope.entry_count += len(telling)
         scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
-        adopt_average_length(scope)
+        # The search rows follow the average length once it has drifted. All rows of a scope are weighed with one
+        # length, so that they can be rebuilt with the same weights at any time
+        if not scope.index_length / LENGTH_DRIFT <= scope.average_length <= scope.index_length * LENGTH_DRIFT:
+            scope.index_length = scope.average_length
+            search_rows.enqueue_scope(pk)
         for name, value in _names_with(scope, new_entries).items():
             setattr(scope, name, value)
         rows.append({"id": pk, **{name: getattr(scope, name) for name in _COUNTED}})
@@ -115,18 +119,6 @@ def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
     if entries:
         with postgresql.cursor() as cursor:
             cursor.execute(f"WITH {COUNT_NEW} SELECT", counting(scopes, entries))
-
-
-def adopt_average_length(scope: Scope) -> bool:
-    """Have the search rows follow the average length once it has drifted; whether it had.
-
-    All rows of a scope are weighed with one length, so that they can be rebuilt with the same weights at any time.
-    """
-    drifted = not scope.index_length / LENGTH_DRIFT <= scope.average_length <= scope.index_length * LENGTH_DRIFT
-    if drifted:
-        scope.index_length = scope.average_length
-        search_rows.enqueue_scope(scope.pk)
-    return drifted
 
 
 def settle_index_length(scope: Scope) -> bool:
