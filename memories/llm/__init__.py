@@ -101,9 +101,7 @@ def ask(
     return _Question(workspace, purpose, request, now, until, schema, given, judge, in_part).answer()
 
 
-def converse(
-    workspace: Workspace, purpose: str, messages: list[dict[str, str]], *, now: datetime, seconds: float | None = None
-) -> str:
+def converse(workspace: Workspace, purpose: str, messages: list[dict[str, str]], *, now: datetime) -> str:
     """The model's next message in a conversation, as plain text. Raises ModelOff, ModelFailed, BudgetSpent."""
     if not is_on():
         raise ModelOff
@@ -116,7 +114,7 @@ def converse(
         max_tokens=conf.LLM_MAX_TOKENS,
         temperature=conf.LLM_TEMPERATURE,
     )
-    until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
+    until = time.monotonic() + conf.LLM_TOTAL_SECONDS
     question = _Question(workspace, purpose, request, now, until, BaseModel, Given(), None, "")
     reply, _reservation = question.call_patiently()
     return reply.text.strip()

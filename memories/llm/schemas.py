@@ -9,7 +9,7 @@ person could have written. The job decides what becomes of it, through a batch w
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -167,6 +167,32 @@ class _Stated(_Output):
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
 
 
+class _Quoting(_Stated):
+    """A statement with the words it rests on, each from a `place`: a message, or a day."""
+
+    place: ClassVar[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_places(cls, values: Any) -> Any:
+        """A fact with the place beside each quote: small models write a quote as a text, and its message or day beside
+        it, under the place's name in the singular or plural.
+        """
+        if not isinstance(values, dict) or "quote" not in values:
+            return values
+        beside = values.get(f"{cls.place}s", values.get(cls.place, []))
+        places = beside if isinstance(beside, list) else [beside]
+        quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
+        if not places:
+            return {**values, "quote": quotes}
+        paired: list[Any] = []
+        for n, quote in enumerate(quotes):
+            where = places[min(n, len(places) - 1)]
+            words = {"text": quote} if isinstance(quote, str) else quote
+            paired.append({cls.place: where, **words} if isinstance(words, dict) else quote)
+        return {**values, "quote": paired}
+
+
 class Quoted(_Output):
     """Words of a message as they stand there."""
 
@@ -174,17 +200,13 @@ class Quoted(_Output):
     text: Words
 
 
-class Fact(_Stated):
+class Fact(_Quoting):
     """A statement in a conversation, whom or what it is about, and the words of messages it rests on."""
 
+    place: ClassVar[str] = "message"
     quote: list[Quoted] = Field(min_length=1, max_length=MAX_QUOTES)
     subject: Annotated[str, name(SPEAKER)] = SPEAKER
     replaces: list[GoingId] = Field(default=[], max_length=MAX_REPLACED)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_messages(cls, values: Any) -> Any:
-        return _with_places(values, "message")
 
     @model_validator(mode="after")
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
@@ -194,25 +216,6 @@ class Fact(_Stated):
             raise ValueError(f"these are no messages: {', '.join(wrong[:10])}")
         _may_go(self.replaces, _given(info))
         return self
-
-
-def _with_places(values: Any, place: str) -> Any:
-    """A fact with the place beside each quote: small models write a quote as a text, and its message or day beside it,
-    under the place's name in the singular or plural.
-    """
-    if not isinstance(values, dict) or "quote" not in values:
-        return values
-    beside = values.get(f"{place}s", values.get(place, []))
-    places = beside if isinstance(beside, list) else [beside]
-    quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
-    if not places:
-        return {**values, "quote": quotes}
-    paired: list[Any] = []
-    for n, quote in enumerate(quotes):
-        where = places[min(n, len(places) - 1)]
-        words = {"text": quote} if isinstance(quote, str) else quote
-        paired.append({place: where, **words} if isinstance(words, dict) else quote)
-    return {**values, "quote": paired}
 
 
 class ExtractionOutput(_Output):
@@ -242,16 +245,12 @@ class QuotedDay(_Output):
     text: Annotated[str, AfterValidator(with_words)]
 
 
-class DayFact(_Stated):
+class DayFact(_Quoting):
     """A statement, whom or what it is about, and the words of days it rests on."""
 
+    place: ClassVar[str] = "day"
     quote: list[QuotedDay] = Field(min_length=1, max_length=MAX_QUOTES)
     subject: Annotated[str, name(SPEAKER)] = SPEAKER
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_days(cls, values: Any) -> Any:
-        return _with_places(values, "day")
 
 
 class DayFactsOutput(_Output):
