@@ -1,6 +1,6 @@
 """History: triggers that record every change, whoever makes it (F2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -164,6 +164,18 @@ class _Acting:
 
 _acting: ContextVar[_Acting | None] = ContextVar("the innermost block of a known actor", default=None)
 
+#: Sets the actor of what follows in this transaction; batch and run stay where the same actor had set them.
+_ACT = """
+    SELECT was.actor, was.batch, was.run, set_config('memplatform.actor', %(actor)s, true),
+        set_config('memplatform.batch', CASE WHEN was.actor = %(actor)s AND %(batch)s = ''
+            THEN coalesce(was.batch, '') ELSE %(batch)s END, true),
+        set_config('memplatform.run', CASE WHEN was.actor = %(actor)s AND %(run)s = ''
+            THEN coalesce(was.run, '') ELSE %(run)s END, true)
+    FROM (SELECT current_setting('memplatform.actor', true) AS actor,
+        current_setting('memplatform.batch', true) AS batch,
+        current_setting('memplatform.run', true) AS run OFFSET 0) was
+"""
+
 
 @contextmanager
 def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bool = True) -> Iterator[None]:
@@ -180,7 +192,11 @@ def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bo
         if around.covers(actor, batch, run) if around else is_request and row_level_security.acts_as(actor):
             yield
             return
-        before, here = _set_actor(actor, batch, run)
+        # Actor, batch and run that were set before, and those now
+        with connection.cursor() as cursor:
+            cursor.execute(_ACT, {"actor": actor, "batch": "" if batch is None else str(batch), "run": run})
+            *before, _actor, batch_now, run_now = cursor.fetchone()
+        here = _Acting(actor, int(batch_now) if batch_now else None, run_now, id(connection.connection))
         token = _acting.set(here)
         try:
             yield
@@ -193,24 +209,6 @@ def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bo
                     " set_config('memplatform.run', %s, true)",
                     [value or "" for value in before],
                 )
-
-
-def _set_actor(actor: str, batch: int | None, run: str) -> tuple[Sequence[str | None], _Acting]:
-    """Set the actor of what follows in this transaction; actor, batch and run that were set before, and those now."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT was.actor, was.batch, was.run, set_config('memplatform.actor', %(actor)s, true),"
-            " set_config('memplatform.batch', CASE WHEN was.actor = %(actor)s AND %(batch)s = ''"
-            " THEN coalesce(was.batch, '') ELSE %(batch)s END, true),"
-            " set_config('memplatform.run', CASE WHEN was.actor = %(actor)s AND %(run)s = ''"
-            " THEN coalesce(was.run, '') ELSE %(run)s END, true)"
-            " FROM (SELECT current_setting('memplatform.actor', true) AS actor,"
-            " current_setting('memplatform.batch', true) AS batch,"
-            " current_setting('memplatform.run', true) AS run OFFSET 0) was",
-            {"actor": actor, "batch": "" if batch is None else str(batch), "run": run},
-        )
-        *before, _, batch_now, run_now = cursor.fetchone()
-    return before, _Acting(actor, int(batch_now) if batch_now else None, run_now, id(connection.connection))
 
 
 def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:

@@ -117,11 +117,6 @@ class Policies:
             return ttl
         return max(ttl, conf.UNREAD_TURN_TTL)
 
-    def ttl_of(self, entry: Entry, scope_kind: str) -> timedelta | None:
-        """Time to live of an entry; None: never ends by itself."""
-        is_unread = entry.type == EntryType.CHAT_TURN and entry.read_at is None
-        return self.unread_ttl(scope_kind) if is_unread else self.ttl(entry.type, scope_kind)
-
     def describe_ttls(self, scope_kind: str) -> str:
         """The times to live of a kind of scope, each with the version of its policy, for the reason of a batch."""
         ttls = []
@@ -134,7 +129,8 @@ class Policies:
 
     def ends_at(self, entry: Entry, begins: datetime) -> datetime | None:
         """The end of an entry whose term runs from a moment; None: never."""
-        ttl = self.ttl_of(entry, entry.scope.kind)
+        is_unread = entry.type == EntryType.CHAT_TURN and entry.read_at is None
+        ttl = self.unread_ttl(entry.scope.kind) if is_unread else self.ttl(entry.type, entry.scope.kind)
         return None if ttl is None else begins + ttl
 
     def over(self, now: datetime, *, scope_kind: str = "") -> Q:
