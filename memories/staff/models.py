@@ -1,6 +1,5 @@
 """The people who work here: their roles, how they are invited, and the second factor they log in with."""
 
-import hashlib
 import secrets
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.change import Recorded, record_changes
 from memories.models.table import Chapter, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import BotKey, Workspace
 from memories.models.walls import WorkspacePolicy
 from memories.staff.roles import Right, Role, rights_of
 from memories.tenancy import row_level_security
@@ -117,7 +116,7 @@ class Invitation(models.Model):
             workspace=workspace,
             role=role,
             label=label,
-            digest=digest_of(code),
+            digest=BotKey.digest_of(code),
             invited_by=invited_by,
             created_at=now,
             expires_at=now + timedelta(days=days),
@@ -127,8 +126,8 @@ class Invitation(models.Model):
     @classmethod
     def of_code(cls, code: str, *, now: datetime) -> "Invitation | None":
         """The invitation with this code that can still be accepted, locked, inside the wall of its workspace."""
-        row_level_security.enter_by_invitation(digest_of(code))
-        rows = cls.objects.select_for_update().filter(digest=digest_of(code), expires_at__gt=now)
+        row_level_security.enter_by_invitation(BotKey.digest_of(code))
+        rows = cls.objects.select_for_update().filter(digest=BotKey.digest_of(code), expires_at__gt=now)
         return rows.filter(accepted_at=None, withdrawn_at=None).first()
 
     def is_backed(self) -> bool:
@@ -222,8 +221,3 @@ class Factor(models.Model):
         except cls.DoesNotExist:
             return None
         return factor
-
-
-def digest_of(code: str) -> str:
-    """The hash a code is found by; codes are random, so that no salt is needed."""
-    return hashlib.sha256(code.encode()).hexdigest()

@@ -45,15 +45,6 @@ def is_staff(request: HttpRequest) -> bool:
     return bool(user and user.is_authenticated and user.is_active and user.is_staff)
 
 
-def roles_of(request: HttpRequest) -> Mapping[int, str]:
-    """The role of this person in each of their workspaces. Read once a request."""
-    roles: Mapping[int, str] | None = request.__dict__.get("_roles")
-    if roles is None:
-        roles = dict(Member.objects.filter(user_id=request.user.pk or 0).values_list("workspace_id", "role"))
-        request.__dict__["_roles"] = roles
-    return roles
-
-
 def workspaces_of(request: HttpRequest, right: Right = Right.READ) -> frozenset[int] | None:
     """The workspaces where this person holds a right; None: all of them."""
     user = request.user
@@ -61,7 +52,12 @@ def workspaces_of(request: HttpRequest, right: Right = Right.READ) -> frozenset[
         return frozenset()
     if user.is_superuser:
         return None
-    return frozenset(pk for pk, role in roles_of(request).items() if right in rights_of(role))
+    # The role of this person in each of their workspaces, read once a request
+    roles: Mapping[int, str] | None = request.__dict__.get("_roles")
+    if roles is None:
+        roles = dict(Member.objects.filter(user_id=user.pk or 0).values_list("workspace_id", "role"))
+        request.__dict__["_roles"] = roles
+    return frozenset(pk for pk, role in roles.items() if right in rights_of(role))
 
 
 def rights_in(request: HttpRequest, workspace_id: int) -> frozenset[Right]:
@@ -77,13 +73,8 @@ def holds(request: HttpRequest, right: Right, workspace_id: int | None = None) -
     return bool(where) if workspace_id is None else workspace_id in where
 
 
-def may_anywhere(request: HttpRequest) -> dict[str, bool]:
-    """For templates: by right whether this person holds it somewhere."""
-    return {right.value: holds(request, right) for right in Right}
-
-
-def may_in(request: HttpRequest, workspace_id: int) -> dict[str, bool]:
-    """For templates: by right whether this person holds it in a workspace."""
+def may_in(request: HttpRequest, workspace_id: int | None = None) -> dict[str, bool]:
+    """For templates: by right whether this person holds it in a workspace; where none is named, in any."""
     return {right.value: holds(request, right, workspace_id) for right in Right}
 
 

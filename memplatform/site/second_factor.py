@@ -30,7 +30,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from memories import secrets
 from memories.audit.models import AuditEvent
-from memories.staff.models import Factor, digest_of
+from memories.models import BotKey
+from memories.staff.models import Factor
 from memories.staff.rights import PASSED
 from memplatform.site.logins import note_account, remember_device
 
@@ -67,7 +68,11 @@ def set_up(user: Any, secret: str, code: str, *, now: datetime) -> list[str] | N
         return None
     codes = [_recovery_code() for _n in range(RECOVERY_CODES)]
     Factor.objects.create(
-        user=user, sealed=secrets.seal(secret), step=step, recovery=[digest_of(code) for code in codes], created_at=now
+        user=user,
+        sealed=secrets.seal(secret),
+        step=step,
+        recovery=[BotKey.digest_of(code) for code in codes],
+        created_at=now,
     )
     return codes
 
@@ -75,7 +80,7 @@ def set_up(user: Any, secret: str, code: str, *, now: datetime) -> list[str] | N
 def renew_recovery(factor: Factor) -> list[str]:
     """New recovery codes; the former ones are void."""
     codes = [_recovery_code() for _n in range(RECOVERY_CODES)]
-    Factor.objects.filter(pk=factor.pk).update(recovery=[digest_of(code) for code in codes])
+    Factor.objects.filter(pk=factor.pk).update(recovery=[BotKey.digest_of(code) for code in codes])
     return codes
 
 
@@ -86,7 +91,7 @@ def check(user: Any, code: str, *, now: datetime) -> Answer:
         if factor.is_locked(now):
             return Answer.LOCKED
         code = "".join(code.split()).replace("-", "")
-        if (digest := digest_of(code.upper())) in factor.recovery:
+        if (digest := BotKey.digest_of(code.upper())) in factor.recovery:
             factor.recovery.remove(digest)
             answer = Answer.RECOVERY
         else:

@@ -23,7 +23,7 @@ from unfold.sites import UnfoldAdminSite
 
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor
-from memories.staff.rights import guarded, may_anywhere
+from memories.staff.rights import guarded, may_in
 from memplatform.site import second_factor
 from memplatform.site.logins import note_account, note_login, remember_device
 
@@ -70,7 +70,7 @@ class Site(UnfoldAdminSite):
         context = super().each_context(request)
         return {
             **context,
-            "may": may_anywhere(request),
+            "may": may_in(request),
             "is_more_open": navigation.is_more_open(context["sidebar_navigation"]),
         }
 
