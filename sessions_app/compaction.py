@@ -1,7 +1,7 @@
 """Compaction: a summary takes the place of older turns in the history (B3). No message is deleted or left unflushed."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -48,9 +48,9 @@ class CompactionPlan:
     cut: int
     summary: str
     by: str
-    model: str = ""  # the platform's own
-    flush: tuple[int, int] = (0, 0)  # that it goes on from: its id, and how far its continuation goes
-    redacted: Collection[int] = ()
+    model: str  # the platform's own
+    flush: tuple[int, int]  # that it goes on from: its id, and how far its continuation goes
+    redacted: Collection[int]
 
 
 def compact(
@@ -85,7 +85,7 @@ def compact(
         if not end:
             return False
         segment = _flushed_segment(session, end, model, now)
-        plan = replace(_plan(session, segment, max_tokens, model), redacted=segment.redacted.keys())
+        plan = _plan(session, segment, max_tokens, model)
         with transaction.atomic():
             conversations.lock_session(session)
             if session.open_cycle != (conversation, cycle):
@@ -137,13 +137,15 @@ def _plan(session: Session, segment: Segment, max_tokens: int, model: Conversati
     """
     flush, before, later = segment.flush, segment.before, segment.later
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
+    by, model_name = conversations.ACTOR, ""
     if flush and not later:
-        return CompactionPlan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _version(flush))
-    if new_summary := model.summarise(session, later, limit, before=before):
-        return CompactionPlan(segment.cut, new_summary.text, conversations.ACTOR, new_summary.model, _version(flush))
-    summary = summaries.summarise(summaries.turns_of(later), limit, before=before, names=session.is_group)
-    by = flush.actor if flush and segment.covered else conversations.ACTOR
-    return CompactionPlan(segment.cut, summary, by, "", _version(flush))
+        summary, by, model_name = cut_at_sentence(before, limit), flush.actor, flush.model
+    elif new_summary := model.summarise(session, later, limit, before=before):
+        summary, model_name = new_summary.text, new_summary.model
+    else:
+        summary = summaries.summarise(summaries.turns_of(later), limit, before=before, names=session.is_group)
+        by = flush.actor if flush and segment.covered else by
+    return CompactionPlan(segment.cut, summary, by, model_name, _version(flush), segment.redacted.keys())
 
 
 def _version(flush: Flush | None) -> tuple[int, int]:

@@ -7,8 +7,7 @@ next message begins another conversation, with no history and no metadata. Long-
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,7 +15,6 @@ from typing import Any
 
 import structlog
 from django.db import DatabaseError, OperationalError, connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 from django_q.tasks import async_task
 from psycopg.errors import LockNotAvailable
@@ -247,8 +245,7 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Se
     is_locked, transaction, *values = postgresql.rows(_OPEN, [number, *place])[0]
     database.transaction_of_call.set(database.Transaction(transaction, platform, account, key))
     if not is_locked:
-        with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+        _wait_for_lock(number)
         _is_locked, _transaction, *values = postgresql.rows(_OPEN, [number, *place])[0]
     # A session with its scopes, as `_OPEN` reads them
     exists, has_user, has_chat, *columns = values
@@ -268,34 +265,28 @@ def lock_session(session: Session) -> None:
     session.refresh_from_db()
 
 
-@contextmanager
-def _waiter_slot() -> Iterator[None]:
+def _wait_for_lock(number: int) -> None:
+    """Wait for an advisory lock, SESSION_WAIT at most, as one of SESSION_WAITERS threads. Raises SessionBusy."""
     global _waiting  # noqa: PLW0603 (threads of this process)
     with _counting:
         if _waiting >= conf.SESSION_WAITERS:
             raise SessionBusy
         _waiting += 1
     try:
-        yield
-    finally:
-        with _counting:
-            _waiting -= 1
-
-
-@contextmanager
-def _lock_timeout(cursor: CursorWrapper) -> Iterator[None]:
-    """SESSION_WAIT as the lock timeout of one statement. Raises SessionBusy."""
-    cursor.execute("SELECT current_setting('lock_timeout')")
-    before = cursor.fetchone()[0]
-    limit = f"{int(conf.SESSION_WAIT.total_seconds() * 1000)}"
-    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [limit])
-    try:
-        yield
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('lock_timeout')")
+            before = cursor.fetchone()[0]
+            limit = f"{int(conf.SESSION_WAIT.total_seconds() * 1000)}"
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [limit])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             raise SessionBusy from error
         raise
-    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
+    finally:
+        with _counting:
+            _waiting -= 1
 
 
 _BY_PEOPLE = (EventKind.USER, EventKind.AMBIENT)

@@ -30,19 +30,11 @@ _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
 class _UnreadTurn:
     """A turn by the messages it rests on, with its copies in the memories of the speaker and the chat."""
 
+    session_uid: UUID
+    conversation: int
     origins: tuple[str, ...]
-    copies: Sequence[Entry]
-
-    def copy_in(self, kind: ScopeKind) -> Entry | None:
-        return next((entry for entry in self.copies if entry.scope.kind == kind), None)
-
-    @property
-    def session_uid(self) -> UUID:
-        return UUID(self.origins[0].split("/")[1])
-
-    @property
-    def conversation(self) -> int:
-        return int(self.origins[0].split("/")[2])
+    own: Entry | None
+    chat: Entry | None
 
 
 def unread_turns(workspace: Workspace, *, now: datetime, days: int = DAYS) -> QuerySet[Entry]:
@@ -58,9 +50,9 @@ def unread_turns(workspace: Workspace, *, now: datetime, days: int = DAYS) -> Qu
     )
 
 
-def count(workspace: Workspace, *, now: datetime, days: int = DAYS) -> int:
+def count(workspace: Workspace, *, now: datetime) -> int:
     """Turns that would be read, those in the buffer included."""
-    return unread_turns(workspace, now=now, days=days).values("origins").distinct().count()
+    return unread_turns(workspace, now=now).values("origins").distinct().count()
 
 
 def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int = DAYS) -> int:
@@ -72,7 +64,12 @@ def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int 
     by_origins: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
     for entry in rows.prefetch_related("slots"):
         by_origins[tuple(entry.origins)].append(entry)
-    turns = [_UnreadTurn(origins, copies) for origins, copies in by_origins.items()]
+    turns = []
+    for origins, copies in by_origins.items():
+        _events, session, conversation, *_event = origins[0].split("/")
+        by_kind = {entry.scope.kind: entry for entry in reversed(copies)}
+        own, chat = by_kind.get(ScopeKind.USER), by_kind.get(ScopeKind.CHAT)
+        turns.append(_UnreadTurn(UUID(session), int(conversation), origins, own, chat))
     total = 0
     for begin in range(0, len(turns), CHUNK):
         some = turns[begin : begin + CHUNK]
@@ -83,11 +80,11 @@ def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int 
             events = SessionEvent.objects.filter(session__uid__in=here).filter(pk__in=ids, kind__in=_ROLES)
             events_by_pk = {event.pk: event for event in events}
             waiting = BufferedTurn.objects.filter(batch__session_uid__in=here).values_list("messages", flat=True)
-            buffered_ids = {str(message["id"]) for messages in waiting for message in messages}
+            buffered_ids = {str(message["id"]) for waiting_messages in waiting for message in waiting_messages}
             for turn in some:
-                own = [events_by_pk[pk] for pk in event_ids(turn.origins) if pk in events_by_pk]
-                if own and buffered_ids.isdisjoint(turn.origins):
-                    total += _buffer(turn, own, now)
+                messages = [events_by_pk[pk] for pk in event_ids(turn.origins) if pk in events_by_pk]
+                if messages and buffered_ids.isdisjoint(turn.origins):
+                    total += _buffer(turn, messages, now)
     if total:
         session_uids = {turn.session_uid for turn in turns}
         buffer.seal(ExtractionBatch.objects.filter(workspace=workspace, session_uid__in=session_uids), now=now)
@@ -96,7 +93,7 @@ def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int 
 
 def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) -> bool:
     """Put a turn into the buffer, for the memories that hold it today."""
-    own, chat = turn.copy_in(ScopeKind.USER), turn.copy_in(ScopeKind.CHAT)
+    own, chat = turn.own, turn.chat
     by_id = {pk: origin for origin in turn.origins for pk in event_ids([origin])}
     copy = own or chat
     if copy is None:
