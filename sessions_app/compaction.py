@@ -192,7 +192,7 @@ def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:
         tokens=text.count_tokens(plan.summary),
         at=now,
     )
-    rows.write([summary])
+    rows.write([(summary.pk, summary.kind, summary.content)])
     later = session.spoken().filter(position__gt=plan.cut).aggregate(tokens=Sum("tokens", default=0))["tokens"]
     before, session.tokens = session.tokens, later + summary.tokens
     session.compacted_to = plan.cut

@@ -166,7 +166,7 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
     }
     columns |= {
         "data": [json.dumps(message.data) for message in messages],
-        "keywords": [rows.keywords_of(message) for message in messages],
+        "keywords": [rows.keywords_of(message.kind, message.content) for message in messages],
         "workspace": session.workspace_id,
         "session": session.pk,
         "conversation": session.conversation,

@@ -219,7 +219,7 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
         )
         for _n, session, columns in new
     )
-    search_rows.write(events)
+    search_rows.write((event.pk, event.kind, event.content) for event in events)
     _leave_out(run, [(event, session) for event, (_n, session, _columns) in zip(events, new, strict=True)])
     for session in sessions.values():
         # One that was here before goes on where the export ends, once messages came after its last

@@ -3,7 +3,7 @@
 A row holds the words of a message from the beginning, and its embedding as soon as the embedder has made one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import connection
@@ -11,7 +11,7 @@ from django.db import connection
 from memories.index.search_rows import sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel
-from sessions_app.models import ATTEMPTS, SEARCHED, SessionEvent, is_reset_command
+from sessions_app.models import ATTEMPTS, SEARCHED, is_reset_command
 
 #: Terms of one message by which it can be found, the first ones.
 TERMS = 1_000
@@ -26,7 +26,7 @@ FROM unnest(%s::bigint[], %s::text[]) AS new (event, keywords) JOIN sessions_app
 ORDER BY e.id ON CONFLICT DO NOTHING
 """
 _MISSING = """
-SELECT e.id, e.content FROM sessions_app_sessionevent e
+SELECT e.id, e.kind, e.content FROM sessions_app_sessionevent e
 WHERE e.id > %(after)s AND e.id <= %(end)s AND e.kind = ANY(%(kinds)s::text[])
 AND NOT EXISTS (SELECT 1 FROM sessions_app_eventindex i WHERE i.event_id = e.id) ORDER BY e.id LIMIT %(limit)s
 """
@@ -40,31 +40,23 @@ AND CASE WHEN i.model_id IS NULL THEN i.failures >= %(attempts)s
 """
 
 
-def write(events: Sequence[SessionEvent]) -> None:
-    """Write the search rows of new messages; ambient talk and /reset have none (B5, B6)."""
-    _write([(event.pk, event.content) for event in events if event.kind in SEARCHED])
+def keywords_of(kind: str, content: str) -> str | None:
+    """The words a message is found by; ambient talk, tools and /reset have none (B5, B6).
+
+    Its terms and its Chinese characters, each once: counts say little of so short a text.
+    """
+    if kind not in SEARCHED or not content.strip() or is_reset_command(content):
+        return None
+    terms = dict.fromkeys([*text.terms(content), *map(text.dimension_of, sorted(text.characters(content)))], 1.0)
+    return sparse_literal(dict(list(terms.items())[:TERMS]))
 
 
-def keywords_of(event: SessionEvent) -> str | None:
-    """The words a new message is found by; ambient talk and /reset have none (B5, B6)."""
-    return _keywords(event.content) if event.kind in SEARCHED and _is_found(event.content) else None
-
-
-def _is_found(content: str) -> bool:
-    return bool(content.strip()) and not is_reset_command(content)
-
-
-def _write(messages: Iterable[tuple[int, str]]) -> None:
-    keywords = {pk: _keywords(words) for pk, words in messages if _is_found(words)}
+def write(messages: Iterable[tuple[int, str, str]]) -> None:
+    """Write the search rows of messages, each given with its id, kind and content."""
+    keywords = {pk: words for pk, kind, content in messages if (words := keywords_of(kind, content)) is not None}
     if keywords:
         with connection.cursor() as cursor:
             cursor.execute(_WRITE, [list(keywords), list(keywords.values())])
-
-
-def _keywords(content: str) -> str:
-    """The terms of a message and its Chinese characters, each once: counts say little of so short a text."""
-    terms = dict.fromkeys([*text.terms(content), *map(text.dimension_of, sorted(text.characters(content)))], 1.0)
-    return sparse_literal(dict(list(terms.items())[:TERMS]))
 
 
 def write_missing(after: int) -> int | None:
@@ -73,7 +65,7 @@ def write_missing(after: int) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, {"after": after, "end": end, "kinds": list(SEARCHED), "limit": CHUNK})
         missing = cursor.fetchall()
-    _write(missing)
+    write(missing)
     return missing[-1][0] if len(missing) == CHUNK else _unless_last(end)
 
 
