@@ -79,11 +79,9 @@ def _turn(value: str) -> str:
 
 def name(fallback: str) -> BeforeValidator:
     """A short name, or the fallback where there is none."""
-
-    def name_or_fallback(value: Any) -> Any:
-        return (_at_most(cleaned(value), NAME_CHARS) if isinstance(value, str) else value) or fallback
-
-    return BeforeValidator(name_or_fallback)
+    return BeforeValidator(
+        lambda value: (_at_most(cleaned(value), NAME_CHARS) if isinstance(value, str) else value) or fallback
+    )
 
 
 Words = Annotated[str, AfterValidator(with_words)]
