@@ -117,7 +117,7 @@ JOBS = (
         run=tasks.archive, preview=preview_archive),
     PURGE,
     Job("pinned-tests", _("asks the questions whose answers are to stay"), "F6", at=time(5, 0),
-        run=pinned.check_all, preview=pinned.count_tests),
+        run=pinned.check_all, preview=partial(pinned.check_all, is_dry=True)),
     Job("rehearse", _("counts what was recalled"), "D2", cron="* * * * *",
         run=tasks.rehearse, preview=access_counting.count_uncounted),
     Job("deliver-webhooks", _("delivers what webhooks are told of"), "F1", cron="* * * * *",

@@ -132,20 +132,11 @@ def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = 
     return PinnedRun(test, problems, served_pks)
 
 
-def check_all(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """Run all pinned tests of a workspace and keep what came of each; how many there are, and how many fail."""
+def check_all(workspace_id: int, *, now: datetime, is_dry: bool = False) -> dict[str, int]:
+    """Run all pinned tests of a workspace and keep what came of each, or nothing; how many there are, and fail."""
     runs = runs_of(Workspace.objects.get(pk=workspace_id), now=now)
-    for run in runs:
+    for run in () if is_dry else runs:
         keep(run, now=now)
-    return _counts(runs)
-
-
-def count_tests(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """What a run would find now; keeps nothing."""
-    return _counts(runs_of(Workspace.objects.get(pk=workspace_id), now=now))
-
-
-def _counts(runs: list[PinnedRun]) -> dict[str, int]:
     return {"tests": len(runs), "failing": sum(run.state != PinnedState.PASSING for run in runs)}
 
 
