@@ -310,14 +310,12 @@ def deliver_due(clock: Clock) -> dict[str, int]:
     counts: Counter[str] = Counter(reviews=announce_reviews(now=clock()))
     until = time.monotonic() + RUN_SECONDS
     while time.monotonic() < until:
-        due = Webhook.objects.due(now=clock()).select_related("workspace")
+        now = clock()  # of both looks: else what comes due between them is seen by neither
+        due = Webhook.objects.due(now=now).select_related("workspace")
         # those that answer before those that do not, whichever waited longest first
-        webhooks = due.order_by("failures", F("retry_at").asc(nulls_first=True), "pk").claim(
-            1, retry_at=clock() + LEASE
-        )
+        webhooks = due.order_by("failures", F("retry_at").asc(nulls_first=True), "pk").claim(1, retry_at=now + LEASE)
         if not webhooks:
             # Wait until something is due, where that is soon
-            now = clock()
             free = Webhook.objects.filter(is_enabled=True).free(now=now)
             soon = WebhookDelivery.objects.waiting().filter(webhook__in=free, retry_at__gt=now)
             first = soon.aggregate(first=Min("retry_at"))["first"]

@@ -98,6 +98,17 @@ def test_a_receiver_that_was_down_gets_all_once_and_in_order(
     assert webhook.failures == 0
 
 
+def test_what_comes_due_while_it_is_looked_for_is_not_left_to_the_next_run(
+    scope: Scope, workspace: Workspace, receiver: Receiver
+) -> None:
+    make_webhook(workspace, receiver.url)
+    receiver.statuses = [500, 204]
+    remember(scope, "the port is 8080")
+    begin, looks = timezone.now(), itertools.count()
+    # a slow machine: what came back is due after a quarter of a second, between two of its looks at the clock
+    assert webhooks.deliver_due(lambda: begin + next(looks) * timedelta(seconds=0.07)) == {"came_back": 1, "sent": 1}
+
+
 def test_what_a_receiver_does_not_take_holds_up_only_the_same_memory(
     scope: Scope, workspace: Workspace, receiver: Receiver
 ) -> None:
