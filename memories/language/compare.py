@@ -25,8 +25,7 @@ from itertools import product
 from memories.language import attributes, rewording, text
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import is_question, spoken_sentences
-from memories.language.statement import Claim, Statement, read
-from memories.language.subjects import are_apart
+from memories.language.statement import Claim, Statement, are_apart, read
 from memories.language.text import begins_with_han, has_han
 from memories.language.word_lists import pattern, patterns
 

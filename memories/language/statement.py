@@ -3,18 +3,21 @@
 A `Statement` looks for each of these when it is first asked, and `read` keeps those of the texts asked about last, for
 each is compared with many. What two of them are to each other is judged in `compare.py`. What counts as unsure or as
 changed differs from judgement to judgement, by what it costs to be wrong; `statement.txt` holds the words, those of all
-judgements first. Pure and deterministic.
+judgements first. «Room number 12» and «room number 14» are two rooms (`tells_apart`): a number, an ordinal, a letter or
+a name that stands before the verb belongs to the subject, and is no value that another takes the place of (A7). Pure
+and deterministic.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from memories.language import subjects, text
-from memories.language.names import numbers, proper_names
+from memories.language import text
+from memories.language.names import NAME_TAGS, numbers, proper_names
 from memories.language.sentences import spoken_sentences
-from memories.language.text import HAN, begins_with_han, has_han
+from memories.language.text import HAN, begins_with_han, has_han, parts_of_speech
 from memories.language.word_lists import deferred, pattern, source, word_set, words
 
 #: Statements that are kept: texts, their sentences and their clauses.
@@ -63,6 +66,23 @@ _CHINESE_VALUE = deferred(
     r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
 )
 _LIGHT = frozenset(map(text.stem, word_set("statement", "light_correction")))
+
+# -- what sets its subject apart
+_VERBS = word_set("subjects", "verbs")
+_BEFORE_NOUNS = word_set("subjects", "before_nouns")
+_NO_VERBS = pattern("subjects", "no_verbs")
+_WHICH = word_set("subjects", "which")
+_CHINESE_WHICH = pattern("subjects", "chinese_which")
+_OPENERS = word_set("subjects", "openers")
+_WORD = re.compile(r"#?\d[\w.,-]*\w|#?\d|[^\W\d_][\w'’&-]*")
+_KEY = re.compile(r"\A\W*(?P<key>[^\s:：][^:：\n]{0,39}?)\s*(?:(?<!\d)[:：]|[:：](?!\d))(?!//)\s*")
+#: Shorter words with the ending of a verb are mostly nouns: gas, bed.
+_LEAST_LETTERS = 4
+#: What is longer makes more than one statement.
+_READ_CHARS = 200
+#: Verbs, prepositions, adverbs: with these the predicate of a Chinese sentence begins.
+_PREDICATES = frozenset({"v", "p", "d", "df", "vn", "y"})
+_CHINESE_NAMES = NAME_TAGS | {"eng"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +134,7 @@ class Statement:
     @cached_property
     def things(self) -> frozenset[str]:
         """What sets its subject apart."""
-        return subjects.tells_apart(self.content)
+        return tells_apart(self.content)
 
     @cached_property
     def plain(self) -> str:
@@ -283,3 +303,61 @@ def telling_words(clause: str) -> frozenset[str]:
 
 def _without_times(line: str) -> str:
     return " ".join(_JUST.sub(" ", _NOW.sub(" ", line)).split()).strip(" ,，、")
+
+
+def are_apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether two subjects, by what sets them apart, are two things; one that is named more fully is not."""
+    return not (ours <= theirs or theirs <= ours)
+
+
+@lru_cache(maxsize=4_096)  # a statement is compared with many
+def tells_apart(statement: str) -> frozenset[str]:
+    """The numbers, ordinals, letters and names in the subject of a statement, folded; capitals count."""
+    clause = statement[:_READ_CHARS]
+    if key := _KEY.match(clause):
+        name = key["key"]
+        labels = _CHINESE_WHICH.findall(name) if has_han(name) else _labels(_WORD.findall(name))
+        if labels and name.casefold() not in _OPENERS:
+            return frozenset(labels)
+        clause = clause[key.end() :]
+    if has_han(clause):
+        tagged = parts_of_speech(clause)
+        end = next((n for n, (_word, tag) in enumerate(tagged) if n and tag in _PREDICATES), len(tagged))
+        subject = "".join(word for word, _tag in tagged[:end])
+        # whether a whole subject is a name the segmenter guesses, now so, now so; before 的 it is a name, of an owner
+        owners = {
+            word.casefold()
+            for (word, tag), (after, _tag) in pairwise(tagged[: end + 1])
+            if tag in _CHINESE_NAMES and (after == "的" or (tag == "eng" and len(word) == 1))
+        }
+        return frozenset(owners.union(_CHINESE_WHICH.findall(subject)))
+    words = _WORD.findall(clause)
+    end = next((n for n in range(1, len(words)) if _is_verb(words, n)), 0)
+    return frozenset(_labels(words[:end]))
+
+
+def _labels(words: list[str]) -> list[str]:
+    """What of the words of a subject tells one thing from another, folded."""
+    labels: list[str] = []
+    for n, word in enumerate(words):
+        is_label = any(map(str.isdigit, word)) or word.casefold() in _WHICH
+        if not is_label and word[0].isupper() and word not in ("I", "I'm", "I've"):
+            # the first word has a capital in any case: of it only an owner is sure to be a name
+            is_name = n > 0 or word.endswith(("'s", "’s"))
+            is_name = is_name or (len(words) > 1 and len(word) > 1 and words[1][0].isupper())
+            is_label = is_name and word.casefold() not in _BEFORE_NOUNS - {"a"}
+        if is_label:
+            labels.append(text.bare(word.casefold()).lstrip("#"))
+    return labels
+
+
+def _is_verb(words: list[str], n: int) -> bool:
+    """Whether the verb of a statement stands here."""
+    word = words[n].replace("’", "'")
+    before = words[n - 1] if n > 1 else words[0].casefold()  # «Building A needs …»
+    if before in _BEFORE_NOUNS or before.endswith(("'s", "’s")):
+        return False
+    if word in _VERBS:
+        return True
+    has_ending = word.endswith(("s", "ed")) and not _NO_VERBS.search(word)
+    return has_ending and word.islower() and len(word) >= _LEAST_LETTERS

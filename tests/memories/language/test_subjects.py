@@ -3,7 +3,7 @@
 import pytest
 
 from memories.language.compare import ConflictVerdict, corrects, judge, outdates
-from memories.language.subjects import tells_apart
+from memories.language.statement import tells_apart
 from tests.memories.language import side_by_side
 
 #: Other words than those the rules were made with.
