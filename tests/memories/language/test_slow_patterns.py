@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from memories.conf import MemorySettings
-from memories.language import attributes, compare, lasting, names, rewording
+from memories.language import attributes, compare, lasting, names
 from memories.recall import gate, people
 from tests.support import pumped
 from tests.support.pumped import Pumped, Used
@@ -43,7 +43,14 @@ BOUNDS |= {
 BOUNDS["memories.language.lasting._BORROWED"] = lasting.MESSAGE_CHARS
 BOUNDS["memories.language.attributes._KINDS"] = 600  # as compare has them, too
 BOUNDS["memories.language.attributes."] = attributes.SENTENCE_CHARS
-BOUNDS["memories.language.rewording."] = rewording.SENTENCE_CHARS
+#: What takes another back in other words, or is about somebody else.
+BOUNDS |= {
+    f"memories.language.compare.{name}": compare.MOST_CHARS
+    for name in (
+        *("_ENDINGS", "_RENEWALS", "_KEPT_COMPANY", "_NAMED_FIRST", "_UNDONE", "_ABOUT_OTHERS", "_PART", "_ELSEWHERE"),
+        *("_OWNER", "_NO_OWNER", "_OF_ONESELF", "_LEFT_", "_NO_END"),
+    )
+}
 #: What is longer is no statement about one thing.
 BOUNDS |= {
     f"memories.language.{name}": 600
