@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from memories.language.attributes import replaces
-from memories.language.lasting import lasting_sentences
+from memories.language.attributes import lasting_sentences, replaces
 
 DATA = Path(__file__).parent.parent / "data"
 

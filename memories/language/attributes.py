@@ -1,11 +1,16 @@
-"""What somebody has one of at a time, as they tell it of themselves, and whether a newer sentence tells it anew (D5).
+"""What somebody tells of themselves: what there is one of at a time, whether it is told anew, and what lasts (D5).
 
 Where somebody lives, for whom they work, what they are called, eat, drive: of these the value told last holds, and what
 was told before it is over, though the two sentences may share no word. What there may be more of (allergies, pets,
 languages) is none of them. `replaces` is right rather than complete: of most attributes the newer sentence has to tell
 of a change itself («moved to», now, 现在, 换), both values have to be of one sort (a town is in its country), and the
-older sentence must tell nothing besides. The wordings are in `attributes.txt`; how often they are right is measured by
-`python -m evals.measurements lasting`. Pure and deterministic.
+older sentence must tell nothing besides. The wordings are in `attributes.txt`.
+
+So are `lasting_sentences`, which of a message tell something lasting about its author: a sentence is taken where it is
+worded as one of the things people tell of themselves, in the first person, and nothing in it or around it speaks
+against that: no question, hearsay, plan, condition or joke by mark, nothing of the moment, nothing another speaks or
+writes. What is not taken stays in its conversation. Their words are in `lasting.txt`; how often both are right is
+measured by `python -m evals.measurements lasting`. Pure and deterministic.
 """
 
 import re
@@ -13,12 +18,13 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from memories.language import text
 from memories.language.amounts import amounts_in
 from memories.language.names import simplify
-from memories.language.sentences import ANY, is_question
-from memories.language.text import has_han
+from memories.language.sentences import ANY, is_question, spoken_sentences
+from memories.language.text import HAN, has_han
 from memories.language.word_lists import classes, pattern, patterns, word_set, words
 
 #: Longer sentences say many things.
@@ -188,3 +194,67 @@ def _is_alone(plain: str, spans: list[tuple[int, int]]) -> bool:
             return False
         begin = end + 1
     return True
+
+
+# -- what lasts
+
+#: Longer messages are pasted rather than typed, longer sentences say many things, shorter ones too little.
+MESSAGE_CHARS, LASTING_CHARS, LEAST_CHARS = 600, 200, 4
+#: A space between an ideograph and what it stands beside: 穿 42 码.
+_GAP = re.compile(rf"(?<=[{HAN}]) | (?=[{HAN}])")
+_BORROWED = pattern("lasting", "borrowed", re.IGNORECASE | re.MULTILINE)
+_UNSURE_ENGLISH, _UNSURE_CHINESE = pattern("lasting", "unsure_english"), pattern("lasting", "unsure_chinese")
+_PASSING_ENGLISH, _PASSING_CHINESE = pattern("lasting", "passing_english"), pattern("lasting", "passing_chinese")
+_ENGLISH, _ENGLISH_NAMED = pattern("lasting", "english"), pattern("lasting", "english_named")
+_ENGLISH_ORDER, _CHINESE_ORDER = pattern("lasting", "english_order"), pattern("lasting", "chinese_order")
+_CHINESE = pattern("lasting", "chinese")
+_FIGURE, _FIGURE_NAMED, _FIGURE_CHINESE = (
+    pattern("figures", section) for section in ("english", "english_named", "chinese")
+)
+_MARKS = " \t,;:(–—，；：（"
+_ONE_CLAUSE = re.compile(r"[^,;，；。！!]*")
+
+
+def lasting_sentences(message: str) -> list[str]:
+    """The sentences of a message that tell something lasting about its author, as they stand there, in their order."""
+    if len(message) > MESSAGE_CHARS or _BORROWED.search(message):
+        return []
+    return [
+        sentence
+        for sentence in spoken_sentences(message)
+        if LEAST_CHARS <= len(sentence) <= LASTING_CHARS and _is_lasting(sentence)
+    ]
+
+
+def _is_lasting(sentence: str) -> bool:
+    plain = sentence.replace("’", "'")
+    is_chinese = has_han(plain)
+    # a joke, an idiom, an exaggeration: of a boss who is a monster nothing lasts
+    if is_chinese:
+        figure = _FIGURE_CHINESE.search(simplify(plain))
+    else:
+        figure = _FIGURE.search(plain.casefold()) or _FIGURE_NAMED.search(plain)
+    if figure:
+        return False
+    if is_of_author(sentence):
+        return True
+    if is_question(plain, ANY):
+        return False
+
+    if is_chinese:
+        folded = _GAP.sub("", plain.rstrip("。.！!～~ "))
+        matches = chain(_CHINESE.finditer(folded), _CHINESE_ORDER.finditer(folded))
+        unsure, passing = _UNSURE_CHINESE, _PASSING_CHINESE
+    else:
+        folded = plain.casefold()
+        matches = chain(_ENGLISH.finditer(folded), _ENGLISH_ORDER.finditer(folded), _ENGLISH_NAMED.finditer(plain))
+        unsure, passing = _UNSURE_ENGLISH, _PASSING_ENGLISH
+    if unsure.search(folded):
+        return False
+    # in a clause that is neither of the moment nor over; other clauses may tell why
+    for match in matches:
+        begin = match.end() - len(match.group().lstrip(_MARKS))
+        clause = _ONE_CLAUSE.match(folded, begin)
+        if clause and not passing.search(clause.group()):
+            return True
+    return False

@@ -30,8 +30,8 @@ from memories.entries.draft import Draft, QuotedWords
 from memories.entries.evidence import Provenance, words_of
 from memories.kinds import LASTING, Category
 from memories.language import attributes
+from memories.language.attributes import lasting_sentences
 from memories.language.compare import ConflictVerdict, corrects, judge
-from memories.language.lasting import lasting_sentences
 from memories.language.secret_forms import MASKED
 from memories.language.sentences import asks_to_keep
 from memories.language.text import terms

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memories.language.attributes import is_of_author, read, replaces
+from memories.language.attributes import is_of_author, lasting_sentences, read, replaces
 from memories.language.compare import corrects, tells_anew
-from memories.language.lasting import lasting_sentences
 from memories.language.statement import read as statement
 
 PAIRS = Path(__file__).parents[3] / "evals" / "data" / "told_anew.txt"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.language.lasting import lasting_sentences
+from memories.language.attributes import lasting_sentences
 
 LINES = Path(__file__).with_name("figures.txt").read_text(encoding="utf-8").splitlines()
 EARNEST = [line[2:] for line in LINES if line.startswith("+ ")]

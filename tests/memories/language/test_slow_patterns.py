@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from memories.conf import MemorySettings
-from memories.language import attributes, compare, lasting, names
+from memories.language import attributes, compare, names
 from memories.recall import gate, people
 from tests.support import pumped
 from tests.support.pumped import Pumped, Used
@@ -37,12 +37,18 @@ BOUNDS = {
     "memories.conf:": 1_000,  # what an operator sets
 }
 BOUNDS |= {
-    f"memories.language.lasting.{name}": lasting.SENTENCE_CHARS
-    for name in ("_ENGLISH", "_CHINESE", "_UNSURE", "_PASSING", "_GAP", "_CLAUSE")
+    f"memories.language.attributes.{name}": attributes.LASTING_CHARS
+    for name in ("_ENGLISH", "_CHINESE", "_UNSURE_", "_PASSING", "_GAP", "_ONE_CLAUSE")
 }
-BOUNDS["memories.language.lasting._BORROWED"] = lasting.MESSAGE_CHARS
+BOUNDS["memories.language.attributes._BORROWED"] = attributes.MESSAGE_CHARS
 BOUNDS["memories.language.attributes._KINDS"] = 600  # as compare has them, too
-BOUNDS["memories.language.attributes."] = attributes.SENTENCE_CHARS
+BOUNDS |= {
+    f"memories.language.attributes.{name}": attributes.SENTENCE_CHARS
+    for name in (
+        *("_WORDINGS", "_CHANGED", "_FLEETING", "_BESIDE", "_NO_", "_UNSURE", "_CLAUSES", "_FILLER", "_ARTICLE"),
+        "_PLACE_NAME",
+    )
+}
 #: What takes another back in other words, or is about somebody else.
 BOUNDS |= {
     f"memories.language.compare.{name}": compare.MOST_CHARS
