@@ -29,8 +29,7 @@ from memories.entries.draft import Draft
 from memories.entries.evidence import check_profile
 from memories.exceptions import InvalidAddress
 from memories.language.confidential import redact
-from memories.language.sentences import asks_to_keep, names_what
-from memories.language.text import is_blank
+from memories.language.text import asks_to_keep, is_blank, names_what
 from memories.models import Scope
 from memories.models.change import acting
 from memories.offline import replicas

@@ -10,7 +10,7 @@ from django.db.models import Sum
 
 from memories.conf import conf
 from memories.language import text
-from memories.language.sentences import cut_at_sentence
+from memories.language.text import cut_at_sentence
 from sessions_app import conversations, summaries
 from sessions_app.conversation_model import ConversationModel
 from sessions_app.flush import first_part, flush_by_platform, has_continuation

@@ -23,7 +23,7 @@ from memories.entries import evidence
 from memories.entries.draft import QuotedWords
 from memories.exceptions import ScopeFrozen
 from memories.language import text
-from memories.language.sentences import nearest_sentence
+from memories.language.text import nearest_sentence
 from memories.models import Entry, Evidence, Scope, Workspace
 
 ACTOR = "job:find-evidence"

@@ -21,7 +21,7 @@ from memories import llm
 from memories.choices import Reading
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
-from memories.language.sentences import is_question, spoken_sentences
+from memories.language.text import is_question, spoken_sentences
 from memories.llm import prompts, schemas
 from memories.models import Workspace
 from memories.verification import decoys

@@ -32,7 +32,7 @@ from memories.entries.daily_events import EventDraft
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, ScopeFrozen, VersionConflict
 from memories.index import scope_statistics
 from memories.language import summary, text
-from memories.language.sentences import joined, spoken_sentences
+from memories.language.text import joined, spoken_sentences
 from memories.llm import prompts
 from memories.llm.run import ModelRun
 from memories.llm.schemas import SummaryOutput, TurnSummaryOutput

@@ -23,8 +23,7 @@ from itertools import chain
 from memories.language import text
 from memories.language.amounts import amounts_in
 from memories.language.names import simplify
-from memories.language.sentences import ANY, is_question, spoken_sentences
-from memories.language.text import HAN, has_han
+from memories.language.text import ANY, HAN, has_han, is_question, spoken_sentences
 from memories.language.word_lists import classes, pattern, patterns, word_set, words
 
 #: Longer sentences say many things.

@@ -28,9 +28,8 @@ from itertools import product
 
 from memories.language import attributes, text
 from memories.language.names import numbers, proper_names, simplify
-from memories.language.sentences import ANY, is_question, spoken_sentences
 from memories.language.statement import Claim, Statement, are_apart, read
-from memories.language.text import begins_with_han, has_han
+from memories.language.text import ANY, begins_with_han, has_han, is_question, spoken_sentences
 from memories.language.word_lists import pattern, patterns, words
 
 

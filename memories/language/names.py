@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from memories.language import text
-from memories.language.sentences import begins_a_sentence
-from memories.language.text import HAN, MEASURE_WORDS, NUMERALS, has_han, parts_of_speech, simplified
+from memories.language.text import HAN, MEASURE_WORDS, NUMERALS, begins_a_sentence, has_han, parts_of_speech, simplified
 from memories.language.word_lists import deferred, source, word_set, words
 
 LOOK_CHARS = 2_000  # of a text

@@ -32,8 +32,16 @@ from memories.language.names import (
     proper_names,
     simplify,
 )
-from memories.language.sentences import begins_a_sentence, is_question, spoken_sentences
-from memories.language.text import HAN, IDEOGRAPHS, PRONOUNS, has_han, parts_of_speech
+from memories.language.text import (
+    HAN,
+    IDEOGRAPHS,
+    PRONOUNS,
+    begins_a_sentence,
+    has_han,
+    is_question,
+    parts_of_speech,
+    spoken_sentences,
+)
 from memories.language.word_lists import classes, deferred, pattern, word_set, words
 
 #: How a relation begins that is kept among nicknames. No nickname does.

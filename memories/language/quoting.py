@@ -16,8 +16,7 @@ from functools import lru_cache
 
 from memories.choices import Suspicion
 from memories.language.names import simplify
-from memories.language.sentences import spoken_sentences
-from memories.language.text import has_han, without_invisible
+from memories.language.text import has_han, spoken_sentences, without_invisible
 from memories.language.turns import USER_LABEL, spoken_parts
 from memories.language.word_lists import deferred, pattern, word_set, words
 

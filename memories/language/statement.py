@@ -16,8 +16,7 @@ from itertools import pairwise
 
 from memories.language import text
 from memories.language.names import NAME_TAGS, numbers, proper_names
-from memories.language.sentences import spoken_sentences
-from memories.language.text import HAN, begins_with_han, has_han, parts_of_speech
+from memories.language.text import HAN, begins_with_han, has_han, parts_of_speech, spoken_sentences
 from memories.language.word_lists import deferred, pattern, source, word_set, words
 
 #: Statements that are kept: texts, their sentences and their clauses.

@@ -14,8 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from memories.language import text
 from memories.language.names import NAME_TAGS
-from memories.language.sentences import is_pleasantry, is_question, sentences
-from memories.language.text import begins_with_han, has_han, parts_of_speech
+from memories.language.text import begins_with_han, has_han, is_pleasantry, is_question, parts_of_speech, sentences
 
 _ASSISTANT_SHARE = 0.5
 _QUESTION_SHARE = 0.5

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from memories.choices import Echo, EntryType
 from memories.language import text
-from memories.language.sentences import BY_ITS_END, Sign, is_pleasantry, is_question, spoken_sentences
-from memories.language.text import PRONOUNS, has_han
+from memories.language.text import BY_ITS_END, PRONOUNS, Sign, has_han, is_pleasantry, is_question, spoken_sentences
 from memories.language.word_lists import pattern, word_set
 
 USER_LABEL, ASSISTANT_LABEL = "User", "Assistant"

@@ -25,7 +25,7 @@ from memories.files.layout import scope_folder
 from memories.kinds import SECRET
 from memories.language import quoting, text
 from memories.language.quoting import speaks_to_models, without_orders
-from memories.language.sentences import nearest_sentence, spoken_sentences
+from memories.language.text import nearest_sentence, spoken_sentences
 from memories.language.turns import (
     asks_something,
     sides_of,

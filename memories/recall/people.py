@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memories.choices import SESSION_EXPIRED, EntryType, Origin, ScopeKind, Source
 from memories.language import names, persons, quoting, text
 from memories.language.persons import Additions
-from memories.language.sentences import begins_a_sentence
-from memories.language.text import HAN, has_han, parts_of_speech
+from memories.language.text import HAN, begins_a_sentence, has_han, parts_of_speech
 from memories.language.turns import (
     ASSISTANT_LABEL,
     USER_LABEL,

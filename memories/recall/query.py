@@ -26,7 +26,7 @@ from django.db.models import JSONField, QuerySet
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.index import scope_statistics
-from memories.language import sentences, text
+from memories.language import text
 from memories.language.persons import Additions, RecentMessage
 from memories.models import EmbeddingModel, Entry, Policy, Scope
 from memories.models.policy import Policies
@@ -81,7 +81,7 @@ class ClientHistory:
     @cached_property
     def _statements(self) -> list[str]:
         stated = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
-        return [sentence for sentence in stated if not sentences.is_question(sentence.strip(), by=sentences.ANY)]
+        return [sentence for sentence in stated if not text.is_question(sentence.strip(), by=text.ANY)]
 
     @cached_property
     def _words(self) -> str:

@@ -21,8 +21,7 @@ from memories.index.search_rows import full_match
 from memories.language import names, persons, text
 from memories.language.amounts import count_of
 from memories.language.calendar import Window, windows
-from memories.language.sentences import Sign, is_question, sentences
-from memories.language.text import COMMON_CJK, simplified
+from memories.language.text import COMMON_CJK, Sign, is_question, sentences, simplified
 from memories.language.word_lists import deferred, pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past

@@ -27,7 +27,7 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.masking import is_secret
 from memories.admin.pages import ZONE_COOKIE, chosen_zone, zone_named
 from memories.choices import Verdict
-from memories.language.sentences import only_asks_to_keep
+from memories.language.text import only_asks_to_keep
 from memories.models import Batch, Entry, EntryAccess, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.staff.rights import needs

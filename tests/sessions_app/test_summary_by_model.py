@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from memories.language.sentences import cut_at_sentence
-from memories.language.text import count_tokens
+from memories.language.text import count_tokens, cut_at_sentence
 from memories.models import Entry, Spend, Workspace
 from sessions_app import conversation_model as asking
 from sessions_app.models import Flush, Session

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.sentences import ANY, BY_ITS_END, Sign, is_question
+from memories.language.text import ANY, BY_ITS_END, Sign, is_question
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.language.sentences import asks_to_keep, names_what, only_asks_to_keep
+from memories.language.text import asks_to_keep, names_what, only_asks_to_keep
 
 LINES = Path(__file__).with_name("wishes.txt").read_text(encoding="utf-8").splitlines()
 REQUESTS = [line[2:] for line in LINES if line.startswith("+ ")]

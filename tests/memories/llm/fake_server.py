@@ -17,8 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from memories.language.sentences import spoken_sentences
-from memories.language.text import count_tokens
+from memories.language.text import count_tokens, spoken_sentences
 from tests.memories.llm.plausible import plausible as plausible  # noqa: PLC0414 (for those who script a model)
 
 FORMS = ("json_schema", "json_object", "text")
