@@ -11,8 +11,8 @@ from evals.dataset import CorpusText, Dataset, Question
 from evals.report import format_unasked
 from evals.workspace import IngestedScope
 from memories.choices import Echo
+from memories.language.quoting import turn_of
 from memories.language.text import has_han
-from memories.language.turns import turn_of
 from memories.models import Entry, Workspace
 
 #: How the bot replied: it did not know, repeated the right text word for word, or told another one of the scope.

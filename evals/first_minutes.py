@@ -20,7 +20,7 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.evaluation import throwaway_workspace
 from memories.index import worker
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 from memories.models import IndexQueueItem, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.query import Serve

@@ -18,7 +18,7 @@ import numpy as np
 
 from evals import answerable
 from memories.language import persons
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 from memories.recall.relevance import (
     QUESTION,
     SCRIPTS,

@@ -23,9 +23,9 @@ from memories.consolidation.capture import turn_text
 from memories.entries.draft import Draft
 from memories.entries.evidence import Provenance, words_of
 from memories.language import quoting, text
+from memories.language.quoting import new_sentences, telling_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
 from memories.language.text import cut_at_sentence, spoken_sentences
-from memories.language.turns import new_sentences, telling_sentences
 from memories.models import Scope
 from memories.tenancy.resolver import Resolution, resolve
 from sessions_app.history import retention

@@ -28,8 +28,8 @@ from memories.batches import bulk_actions
 from memories.choices import BatchState, EntryType, ScopeKind
 from memories.exceptions import PlatformError
 from memories.language.confidential import mask
+from memories.language.quoting import USER, sides_of
 from memories.language.text import smart_truncate
-from memories.language.turns import USER, sides_of
 from memories.models import Batch, Entry
 from memories.models.state import LIVE
 from memories.visibility import visible_entries

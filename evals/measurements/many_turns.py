@@ -19,7 +19,7 @@ from evals.relevance import LANGUAGES, REPLIES, read
 from evals.report import figures
 from evals.run import evaluate
 from memories.evaluation import throwaway_workspace
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 
 CONVERSATION = 10
 PASSING = 120

@@ -16,9 +16,9 @@ from memories.conf import conf
 from memories.entries.draft import Draft, as_credential
 from memories.entries.evidence import Provenance, speaker_of, words_of
 from memories.language.confidential import ARROW, ToolCall, asked_kinds, find_secrets, mask, redact, sequence_of
+from memories.language.quoting import turn_of
 from memories.language.secret_forms import FoundSecret, SecretKind
 from memories.language.text import asks_to_keep, is_blank, smart_truncate
-from memories.language.turns import turn_of
 from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.tenancy.resolver import Address, Resolution

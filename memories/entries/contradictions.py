@@ -18,7 +18,7 @@ from memories.choices import Act, EntryType, Source, Verification
 from memories.entries.changes import Edit, update
 from memories.kinds import Category
 from memories.language.compare import outdates
-from memories.language.turns import sides_of
+from memories.language.quoting import sides_of
 from memories.models import Entry, Policy, Slot
 
 CONTRADICTED_BY = "contradicted_by"

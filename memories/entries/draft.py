@@ -35,9 +35,8 @@ from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
 from memories.language.confidential import find_secrets, mask
-from memories.language.quoting import suspicion_of
+from memories.language.quoting import is_turn, suspicion_of
 from memories.language.secret_forms import SecretKind
-from memories.language.turns import is_turn
 from memories.models import Entry, Scope
 from memories.models.entry import SECRET_SUBTYPE
 from memories.tenancy.resolver import kind_of_key

@@ -18,7 +18,7 @@ from memories.index.search_rows import indexed_text
 from memories.kinds import type_rule
 from memories.language import text
 from memories.language.likeness import Likeness, compare
-from memories.language.turns import new_sentences, repeated_memories, sides_of, telling_sentences
+from memories.language.quoting import new_sentences, repeated_memories, sides_of, telling_sentences
 from memories.models import Entry, EntryVector
 from memories.models.policy import Policies
 from memories.models.state import live_sql

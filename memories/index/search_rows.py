@@ -24,8 +24,8 @@ from memories.choices import Echo, LinkKind
 from memories.conf import conf
 from memories.kinds import SECRET, EntryType
 from memories.language import text
+from memories.language.quoting import substance_of
 from memories.language.text import DIMENSIONS
-from memories.language.turns import substance_of
 from memories.models import EmbeddingModel, Entry, EntryVector, Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.lease import wake_on_commit

@@ -24,13 +24,14 @@ from memories.entries.evidence import evidence_of
 from memories.files.layout import scope_folder
 from memories.kinds import SECRET
 from memories.language import quoting, text
-from memories.language.quoting import speaks_to_models, without_orders
-from memories.language.text import nearest_sentence, spoken_sentences
-from memories.language.turns import (
+from memories.language.quoting import (
     asks_something,
     sides_of,
+    speaks_to_models,
     telling_sentences,
+    without_orders,
 )
+from memories.language.text import nearest_sentence, spoken_sentences
 from memories.models import DailyEvent, Entry, Evidence, Scope
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard, scope_filter, servable_filter

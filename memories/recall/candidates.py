@@ -31,8 +31,8 @@ from memories.index.search_rows import sparse_literal
 from memories.language import text
 from memories.language.compare import corrects
 from memories.language.confidential import asks_for_several, is_value_alone, named_kinds
+from memories.language.quoting import sides_of, telling_sentences
 from memories.language.secret_forms import vendors_of
-from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import MARKS, State, live_sql

@@ -23,8 +23,8 @@ from memories.language.compare import (
     takes_back_anywhere,
 )
 from memories.language.persons import in_first_person, in_third_person
+from memories.language.quoting import sides_of, telling_sentences
 from memories.language.text import spoken_sentences
-from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.recall.people import is_bots, is_of_themselves, own_words_and_claims, statement_of
 from memories.recall.query import ParsedQuery

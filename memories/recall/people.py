@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memories.choices import SESSION_EXPIRED, EntryType, Origin, ScopeKind, Source
 from memories.language import names, persons, quoting, text
 from memories.language.persons import Additions
-from memories.language.text import HAN, begins_a_sentence, has_han, parts_of_speech
-from memories.language.turns import (
+from memories.language.quoting import (
     ASSISTANT_LABEL,
     USER_LABEL,
     sides_of,
     spoken_parts,
     telling_sentences,
 )
+from memories.language.text import HAN, begins_a_sentence, has_han, parts_of_speech
 from memories.language.word_lists import pattern, word_set, words
 from memories.models import Entry, Scope
 from memories.recall.gate import names_project

@@ -26,7 +26,7 @@ from memories.conf import conf
 from memories.index.search_rows import bm25_weights
 from memories.kinds import decay, unread_decay
 from memories.language import text
-from memories.language.turns import is_turn, sides_of, substance_of
+from memories.language.quoting import is_turn, sides_of, substance_of
 from memories.language.word_lists import pattern
 from memories.models import Entry, Evidence
 from memories.models.entry import SECRET_SUBTYPE

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from memories.language import text
 from memories.language.names import proper_names
+from memories.language.quoting import sides_of
 from memories.language.text import has_han
-from memories.language.turns import sides_of
 from memories.language.word_lists import pattern
 
 Array = NDArray[np.float32]

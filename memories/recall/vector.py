@@ -23,8 +23,8 @@ from memories.conf import conf
 from memories.embeddings import Provider, Unrelated, unrelated_of
 from memories.index.search_rows import dense_literal, normalise
 from memories.language import persons, text
+from memories.language.quoting import sides_of
 from memories.language.text import HAN, KANA
-from memories.language.turns import sides_of
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide

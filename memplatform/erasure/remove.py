@@ -14,7 +14,7 @@ from memories.embeddings import text_hash
 from memories.entries import evidence, removal, suppression
 from memories.index import scope_statistics
 from memories.index.search_rows import indexed_text
-from memories.language.turns import sides_of
+from memories.language.quoting import sides_of
 from memories.models import (
     Batch,
     BatchChange,

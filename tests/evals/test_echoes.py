@@ -11,7 +11,7 @@ from django.core.management import CommandError
 from evals.dataset import Dataset, load
 from evals.echoes import REPLIES, with_echoes
 from memories.choices import Echo
-from memories.language.turns import sides_of
+from memories.language.quoting import sides_of
 from memories.models import Entry, Workspace
 from tests.evals.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
 

@@ -32,9 +32,9 @@ from memories.kinds import LASTING, Category
 from memories.language import attributes
 from memories.language.attributes import lasting_sentences
 from memories.language.compare import ConflictVerdict, corrects, judge
+from memories.language.quoting import telling_sentences
 from memories.language.secret_forms import MASKED
 from memories.language.text import asks_to_keep, terms
-from memories.language.turns import telling_sentences
 from memories.llm.schemas import ExtractionOutput, Fact
 from memories.models import Entry
 from memories.verification import Conversation, Message

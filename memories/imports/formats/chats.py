@@ -16,8 +16,8 @@ from memories.files.parsing import saved_lines
 from memories.imports.batch import LeftOut, LeftOutReason
 from memories.imports.bundle import Bundle, FileItem, Member, Reader, fact, items, profile, time_of
 from memories.imports.folder import lines_with_context
+from memories.language.quoting import turn_of
 from memories.language.text import smart_truncate
-from memories.language.turns import turn_of
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from memories import entries
 from memories.choices import Echo
 from memories.index import search_rows, worker
+from memories.language.quoting import turn_of
 from memories.language.text import terms
-from memories.language.turns import turn_of
 from memories.lifecycle.maintenance import count_terms_anew
 from memories.lifecycle.old_entries import count_undecided, mark_old_echoes
 from memories.models import Entry, EntryAccess, EntryIndex, RecallTrace, Scope, ScopeTerm

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import Suspicion
-from memories.language.quoting import as_item, as_name, on_one_line, speaks_to_models, suspicion_of
-from memories.language.turns import turn_of
+from memories.language.quoting import as_item, as_name, on_one_line, speaks_to_models, suspicion_of, turn_of
 
 FORGED, LINK, OVERRIDE, ORDER, NONE = (
     Suspicion.FORGED, Suspicion.LINK, Suspicion.OVERRIDE, Suspicion.ORDER, Suspicion.NONE,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind
 from memories.language import quoting
-from memories.language.turns import sides_of, spoken_parts, turn_of
+from memories.language.quoting import sides_of, spoken_parts, turn_of
 from memories.models import Entry
 from memories.recall.answer import context_text
 from memories.recall.candidates import Candidate

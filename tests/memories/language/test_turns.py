@@ -3,8 +3,8 @@
 import pytest
 
 from memories.choices import Echo
+from memories.language.quoting import new_sentences, sides_of, substance_of, tells_something, turn_of
 from memories.language.text import fingerprint
-from memories.language.turns import new_sentences, sides_of, substance_of, tells_something, turn_of
 
 TELLING = [
     "Since I moved to Porto, where should I go for dinner?",

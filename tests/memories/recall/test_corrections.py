@@ -11,8 +11,8 @@ from memories.choices import EntryType
 from memories.entries.draft import Draft
 from memories.index import worker
 from memories.language.compare import contests, corrects, takes_back
+from memories.language.quoting import telling_sentences, turn_of
 from memories.language.text import has_han
-from memories.language.turns import telling_sentences, turn_of
 from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.answer import CORRECTED

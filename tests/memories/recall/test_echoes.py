@@ -6,7 +6,7 @@ import pytest
 
 from memories import entries
 from memories.index import worker
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef

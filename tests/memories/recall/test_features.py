@@ -8,7 +8,7 @@ from django.test.utils import override_settings
 from memories import entries
 from memories.choices import PolicyKind
 from memories.index import worker
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 from memories.models import Policy, Scope
 from memories.recall import Query, Recall, SearchScope, recall, traces
 from memories.recall.people import without_names

@@ -11,8 +11,8 @@ from evals import first_minutes
 from evals.answering import Pairs, fit_maps
 from evals.relevance import Example, fit, read, reliability
 from memories.admin.recall_traces import RELEVANCE_SIGNS
+from memories.language.quoting import turn_of
 from memories.language.text import has_han
-from memories.language.turns import turn_of
 from memories.models import Scope, Workspace
 from memories.recall.gate import decide
 from memories.recall.ranking import NEAR_BEST

@@ -8,7 +8,7 @@ from evals import poison
 from memories import entries
 from memories.choices import EntryType, Origin, ScopeKind
 from memories.index import worker
-from memories.language.turns import turn_of
+from memories.language.quoting import turn_of
 from memories.models import Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.recall.query import Serve
