@@ -44,11 +44,10 @@ from memories.recall.answer import (
     is_noise,
 )
 from memories.recall.candidates import eligible_candidates, former_matches
-from memories.recall.corrections import mark_replaced, prefer_corrections
 from memories.recall.eligibility import Past, as_of, check_moment, has_named
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
 from memories.recall.gate import MAY_BE_NOTE, NAMELESS, GateDecision, decide, may_be_note
-from memories.recall.people import attributed, is_about_asker, speaks_of_one_of_several, without_names
+from memories.recall.people import attributed, is_about_asker, mark_replaced, prefer_corrections
 from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
@@ -70,6 +69,8 @@ from memories.recall.question import (
     names_unknown,
     parse_for_match,
     resolve,
+    speaks_of_one_of_several,
+    without_names,
     words_of,
 )
 from memories.recall.ranking import (

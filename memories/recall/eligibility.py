@@ -37,9 +37,8 @@ from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.operations import require_history
 from memories.models.policy import Policies
-from memories.recall.people import projects_named
 from memories.recall.query import BY_MATCH_ALONE, Query, is_group, opening_of, sql_parts
-from memories.recall.question import is_about_asking
+from memories.recall.question import is_about_asking, projects_named
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
 Condition = tuple[list[str], dict[str, Any]]

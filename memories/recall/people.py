@@ -1,231 +1,46 @@
-"""Whom and what a message names (D1), and whose words a memory is (A5).
+"""Whose words a memory is (A5), and whose stand before what they speak against (A7).
 
-What a scope learnt acts in that scope alone: its nicknames move no row of another, and no word of the question while
-another scope is asked with it that does not know them. What a bot's model reads as «User» it takes for the words of
-whom it answers. So another's words carry that person's name, or their id where there is no name.
+What a bot's model reads as «User» it takes for the words of whom it answers. So another's words carry that person's
+name, or their id where there is no name.
+
+A newer statement comes before the older one of its author that it corrects. Of what can hardly both be true a person's
+own words come before what others, tools, pages and files say of them, and a user's before the bot's; so do their own
+words that tell as much of what is asked about them, by words or by meaning. Decided among the candidates of a recall,
+by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memories.choices import SESSION_EXPIRED, EntryType, Origin, ScopeKind, Source
-from memories.language import names, persons, quoting, text
-from memories.language.persons import Additions
-from memories.language.quoting import (
-    ASSISTANT_LABEL,
-    USER_LABEL,
-    sides_of,
-    spoken_parts,
-    telling_sentences,
+from django.db.models import Q
+
+from memories.choices import SESSION_EXPIRED, Echo, EntryType, Origin, ScopeKind, Source
+from memories.language import names, quoting, text
+from memories.language.compare import (
+    contests,
+    contests_answer,
+    corrects,
+    may_take_back,
+    takes_back,
+    takes_back_anywhere,
 )
-from memories.language.text import HAN, begins_a_sentence, has_han, parts_of_speech
-from memories.language.word_lists import pattern, word_set, words
+from memories.language.persons import in_first_person, in_third_person
+from memories.language.quoting import ASSISTANT_LABEL, USER_LABEL, sides_of, spoken_parts, telling_sentences
+from memories.language.text import spoken_sentences
+from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
-from memories.recall.gate import names_project
+from memories.recall.query import ParsedQuery
 from memories.recall.relevance import names_in, says
 
 if TYPE_CHECKING:
-    from memories.recall.query import ParsedQuery
     from memories.recall.ranking import Ranked
 
-_ORDINARY = text.ENGLISH_STOPWORDS | word_set("names", "also_words")
-#: Before a capital word these make a month of «May», and a place of others.
-_OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
-_ROLES = word_set("features", "roles")
-_CLOSE_CHARS = 20  # before a word, in which such a word stands
-_SAYS = words("names", "says")
-_AFTER_NAMES = word_set("names", "after_names")
-_SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
-
-
-@dataclass
-class People:
-    """The people of one scope: every name that means one of them."""
-
-    speakers: dict[str, str] = field(default_factory=dict)  # by a folded name
-    own_names: frozenset[str] = frozenset()  # folded names that speakers go by themselves
-    others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of people who never speak: all their names
-
-
-@dataclass(frozen=True)
-class NamedPeople:
-    """Whom a message names."""
-
-    named: list[tuple[int, str]]  # scope and speaker
-    forms: frozenset[str]  # every folded name of those speakers
-    name_terms: frozenset[int]  # terms of names that are no keywords then
-    alias_terms: frozenset[int]  # terms of other names of the same people
-
-
-def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
-    """The people a message names in each of these scopes."""
-    matcher = _NameMatcher(message)
-    named_speakers: list[tuple[int, str]] = []
-    forms: set[str] = set()
-    name_terms: set[int] = set()
-    everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
-    for scope in scopes:
-        nicknames = persons.without_relations(scope.nicknames)
-        people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(nicknames.items())))
-        matched = [name for name in people.speakers if matcher.names(name)]
-        speakers = dict.fromkeys(people.speakers[name] for name in matched)
-        named_speakers += [(scope.pk, speaker) for speaker in speakers]
-        forms |= {name for name, speaker in people.speakers.items() if speaker in speakers}
-        name_terms |= _terms(name for name in matched if name in people.own_names)
-        aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
-        everywhere.append((_terms(matched), _terms(aliases)))
-    shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
-    return NamedPeople(named_speakers, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
-
-
-def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
-    """Who «my sister» is, and whose name a message says, as all of these scopes know; of one in which several speak,
-    nobody knows whose sister."""
-    by_scope: list[dict[str, tuple[str, ...]]] = []
-    for scope in scopes:
-        meanings: dict[str, tuple[str, ...]] = {}
-        by_scope.append(meanings)
-        aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(persons.MY) and name}
-        if not aliases or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
-            continue
-        mentioned = dict(persons.mentioned(message))
-        meanings |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
-        matcher = _NameMatcher(message)
-        for alias, name in aliases.items():
-            if alias not in mentioned.values() and matcher.names(names.fold(name)):
-                meanings[name] = tuple(persons.names_of(alias, chinese=has_han(message)))
-    first = by_scope[0] if by_scope else {}
-    return tuple(
-        (words, meaning) for words, meaning in first.items() if all(other.get(words) == meaning for other in by_scope)
-    )
-
-
-def without_names(message: str, forms: Iterable[str]) -> str:
-    """A message without these folded names and their possessives; the message itself where nothing else is left."""
-    names_of = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
-    pattern = rf"(?<![^\W_])(?:{names_of})(?:['’]s)?(?![^\W_])|(?:{names_of})的?(?=[{HAN}])"
-    bare = re.sub(pattern, " ", message, flags=re.IGNORECASE)
-    bare = " ".join(bare.split())
-    return bare if any(map(str.isalnum, bare)) else message
-
-
-def _terms(forms: Iterable[str]) -> frozenset[int]:
-    return frozenset(term for name in forms for term in text.terms(name))
-
-
-@lru_cache(maxsize=512)
-def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames: tuple[tuple[str, str], ...]) -> People:
-    """Everybody of a scope in this version: speakers by their names, given names, familiar ones, and learnt ones."""
-    exact = {names.fold(speaker): speaker for speaker in speakers}
-    by_given_name = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
-    familiar = ((short, name) for name in speakers for short in names.familiar_names(name))
-    by_own_name = by_given_name | _unique(by_given_name, familiar)
-    learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
-    given_back = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
-    speakers_by_name = dict(by_own_name)
-    for alias, name in (learnt | given_back).items():
-        if speaker := by_own_name.get(names.fold(name)):
-            speakers_by_name[alias] = speaker
-    others: dict[str, list[str]] = {}
-    for alias, name in learnt.items():
-        if alias not in speakers_by_name:
-            others.setdefault(name, [] if name.startswith(names.UNNAMED) else [names.fold(name)]).append(alias)
-    return People(
-        speakers_by_name, frozenset(exact), {form: tuple(group) for group in others.values() for form in group}
-    )
-
-
-def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Short names that mean one speaker; those that mean two mean nobody."""
-    speakers_by_form: dict[str, set[str]] = {}
-    for form, speaker in forms:
-        speakers_by_form.setdefault(names.fold(form), set()).add(speaker)
-    return {form: min(whose) for form, whose in speakers_by_form.items() if len(whose) == 1 and form not in exact}
-
-
-class _NameMatcher:
-    """A message, and whether it names somebody."""
-
-    def __init__(self, message: str) -> None:
-        self.plain = names.simplify(message)
-        self.folded = names.fold(message)
-        self.words = text.bare_words(self.folded)
-
-    def names(self, name: str) -> bool:
-        """Whether a folded name occurs as a name: on the borders of words, and not as a word like others."""
-        target = names.words_of_name(name)
-        if not target or target not in self.folded.replace(" ", ""):
-            return False
-        if name.isascii():
-            return self._has(target) and (name not in _ORDINARY or self._is_written_as_name(name))
-        if len(name) >= _SURE_CHARS and names.is_person(name):
-            return name in self.folded
-        return self._has(target) and (not is_ordinary(name) or any(name + says in self.folded for says in _SAYS))
-
-    def _has(self, target: str) -> bool:
-        if occurs(self.words, target):
-            return True
-        if any(word[:-1] == target and word[-1] in _AFTER_NAMES for word in self.words):  # «李雷要» of «李雷要去哪»
-            return names.is_person(target)
-        return (
-            target[0] in names.FAMILIAR
-            and any(  # «小李有什么» is cut as 小 and 李有
-                word + after[:1] == target and len(after) == 2 and after[1] in _AFTER_NAMES
-                for word, after in pairwise(self.words)
-            )
-        )
-
-    def _is_written_as_name(self, name: str) -> bool:
-        """Whether it is written as names are, and not because it begins a sentence or is a month."""
-        for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
-            before = self.plain[: match.start()]
-            if match[1] or not (begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
-                return True
-        return False
-
-
-def occurs(words: Sequence[str], target: str) -> bool:
-    """Whether some of these words, one after the other, make up the target."""
-    for start in range(len(words)):
-        rest, at = target, start
-        while rest and at < len(words) and rest.startswith(words[at]):
-            rest, at = rest[len(words[at]) :], at + 1
-        if not rest:
-            return bool(target)
-    return False
-
-
-@lru_cache(maxsize=4_096)
-def is_ordinary(name: str) -> bool:
-    """Whether a Chinese name is a word of the dictionary that is no noun: 高兴, 明天."""
-    tagged = parts_of_speech(name)
-    return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))
-
-
-def projects_named(message: str, projects: Iterable[str]) -> list[str]:
-    """The projects of these that a message names, across scripts, width and case; what begins with _ is no name."""
-    folded = names.fold(message)
-    named_projects = []
-    for project in (project for project in projects if not project.startswith("_")):
-        name = names.fold(project)
-        if not names_project(folded, name):
-            continue
-        # «the project now», «go项目»: a name that is a word like others
-        word = re.escape(name)
-        is_called = re.search(rf"project {word}\b|\b{word} project|项目{word}|{word}\s?(?:项目|系统|工程)", folded)
-        is_part = has_han(name) and len(name) < _SURE_CHARS
-        is_word = name not in text.ENGLISH_STOPWORDS and (
-            not is_part or occurs(text.words(folded), names.words_of_name(name))
-        )
-        if is_called or is_word:
-            named_projects.append(project)
-    return named_projects
-
+READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read question after question
 
 ASKER = "User"
 SOMEBODY = "Somebody"
@@ -366,7 +181,7 @@ def is_of_themselves(item: "Ranked") -> bool:
     return item.entry.origin in _OF_THEMSELVES and not is_bots(item.entry) and bool(statement_of(item.entry))
 
 
-def own_words_and_claims(items: Sequence["Ranked"], parsed: "ParsedQuery") -> tuple[list["Ranked"], list["Ranked"]]:
+def own_words_and_claims(items: Sequence["Ranked"], parsed: ParsedQuery) -> tuple[list["Ranked"], list["Ranked"]]:
     """What whoever is asked about says, and what others, tools, pages and files say of them by name."""
     in_scopes = {scope for scope, _speaker in parsed.words.named}
     own: list[Ranked] = []
@@ -470,7 +285,188 @@ def unnamed(sender: Sender) -> str:
     return SOMEBODY if sender.in_chat else ASKER
 
 
-def speaks_of_one_of_several(named: Collection[tuple[int, str]], scopes: Iterable[Scope]) -> bool:
-    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
-    of_named = (scope for scope in scopes if any(scope.pk == pk for pk, _ in named))
-    return any(sum(name.casefold() not in _ROLES for name in scope.speakers) > 1 for scope in of_named)
+# -- what stands before what it speaks against: a correction, a person's own word, a user's word
+
+BEST = 8  # candidates that are compared with each other
+HEARD = 24  # and those whose author may know better than one of them
+SHARE_OF_ANOTHERS = 0.2  # of what another's words have of a question, that a person's own words are to have
+_PEOPLES = (Origin.OPERATOR, Origin.SELF, Origin.OTHER, Origin.MEMBER)  # who may correct what a person says
+LIKELY = 0.4  # or the relevance they have where nobody speaks of that person
+MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back the message before
+
+
+def prefer_corrections(ranked: Sequence["Ranked"], parsed: ParsedQuery) -> list["Ranked"]:
+    """The candidates, best first, what knows better before what it speaks against; what was corrected is marked.
+
+    What knows better, a correction or a person's own words, is served with what it knows better than.
+    """
+    order = list(ranked)
+    eligible = [item for item in order if item.reason not in ("floor", "duplicate")]
+    corrections = list(_corrections(eligible))
+    for newer, older in corrections:
+        older.superseded_by = newer.entry.uid
+        newer.knows_better_than.append(older)
+    own, claims = own_words_and_claims(eligible[:HEARD], parsed)
+    outdone = [
+        (mine, claim)
+        for claim in claims
+        if claim in eligible[:BEST]
+        for mine in own
+        if _bears_on_it(mine, claim, parsed)
+    ]
+    for _mine, claim in outdone:
+        claim.is_outdone = True
+    better_sources = [*outdone, *_better_sources(eligible)]
+    for better, worse in better_sources:
+        if is_of_themselves(better):
+            better.knows_better_than.append(worse)
+    for better, worse in [*corrections, *better_sources]:
+        if order.index(worse) < order.index(better):
+            order.remove(better)
+            order.insert(order.index(worse), better)
+    for place, item in enumerate(order):
+        item.place = place
+    return order
+
+
+def mark_replaced(ranked: Sequence["Ranked"]) -> None:
+    """Mark what was replaced with the memory that took its place, as what was corrected is marked."""
+    replaced = [(item, item.entry.superseded_by_id) for item in ranked if item.entry.superseded_by_id]
+    if replaced:
+        (workspace,) = {item.entry.scope.workspace_id for item, _successor in replaced}
+        pks = [successor for _item, successor in replaced]
+        successors = Entry.objects.filter(workspace_id=workspace, pk__in=pks)
+        by_pk = dict(successors.values_list("pk", "uid"))
+        for item, successor in replaced:
+            item.superseded_by = by_pk.get(successor)
+
+
+def _corrections(eligible: Sequence["Ranked"]) -> Iterator[tuple["Ranked", "Ranked"]]:
+    """Which candidate corrects which, the oldest correction first, so that what was corrected twice comes last."""
+    best = {item.entry.pk: item for item in eligible[:BEST]}
+    texts = {pk: statement_of(item.entry) for pk, item in best.items()}
+    for newer in sorted(eligible, key=lambda item: _time(item.entry)):
+        entry = newer.entry
+        # what it would take back, had nothing else come between: nearly always nothing
+        taken_back = {}
+        if entry.session_id and _begins_so(entry.content) and may_take_back(statement := statement_of(entry)):
+            for pk, other in best.items():
+                is_just_before = (
+                    other.entry is not entry
+                    and entry.stated_at - MOMENT <= other.entry.stated_at <= entry.stated_at
+                    and _place(other.entry) == _place(entry)
+                    and _is_by_the_same_person(newer, other)
+                )
+                if is_just_before and takes_back(statement, texts[pk] or "\n".join(_answers(other.entry))):
+                    taken_back[pk] = other
+        if taken_back and (before := _entry_before(entry)) in taken_back:
+            yield newer, taken_back[before]
+        if statement := texts.get(entry.pk, ""):
+            for pk, older in best.items():
+                is_before = _is_older(older.entry, entry) and _is_same_author(newer, older)
+                is_a_persons = entry.origin in _PEOPLES or not is_of_themselves(older)
+                if is_before and is_a_persons and corrects(statement, texts[pk]):
+                    yield newer, older
+
+
+def _better_sources(eligible: Sequence["Ranked"]) -> Iterator[tuple["Ranked", "Ranked"]]:
+    """Who knows better than whom: people of themselves than others do, and people than the bot."""
+    heard = [
+        (item, statement)
+        for item in eligible[:HEARD]
+        if (statement := statement_of(item.entry)) and not is_bots(item.entry)
+    ]
+    for item in eligible[:BEST]:
+        near = [(other, statement) for other, statement in heard if other.entry.scope_id == item.entry.scope_id]
+        if answers := _answers(item.entry):
+            sides = sides_of(item.entry.content)
+            for other, statement in near:
+                if any(contests_answer(answer, sides[0] if sides else "", statement) for answer in answers):
+                    if _is_older(item.entry, other.entry) and _is_by_the_same_person(item, other):
+                        item.superseded_by = other.entry.uid
+                    yield other, item
+        elif claim := statement_of(item.entry):
+            for other, statement in near:
+                # somebody tells of the author of another statement, by name
+                is_theirs = item.sender.id == other.sender.id and is_of_themselves(item)
+                name = "" if is_theirs else other.sender.name
+                is_named = name and names.fold(name) in names.fold(claim)
+                if is_named and contests(in_third_person(statement, name), claim):
+                    yield other, item
+
+
+def _bears_on_it(own: "Ranked", claim: "Ranked", parsed: ParsedQuery) -> bool:
+    """Whether a person's own words answer by themselves, or hold a good part of what a claim has of the question."""
+    of_name = {*text.terms(own.sender.name), *parsed.words.name_terms}
+    ours, theirs = (
+        sum(parsed.words.idf.get(term, 0.0) for term in set(text.terms(words)) - of_name)
+        for words in (statement_of(own.entry), statement_of(claim.entry) or claim.entry.content)
+    )
+    return (own.relevance or 0.0) >= LIKELY or (ours > 0 and ours >= SHARE_OF_ANOTHERS * theirs)
+
+
+def _answers(entry: Entry) -> tuple[str, ...]:
+    """What the bot alone tells in an entry, as the person would say it whom it told: nothing of a turn that tells
+    something itself.
+    """
+    if is_bots(entry):
+        return _as_the_user_would(entry.content)
+    sides = sides_of(entry.content)
+    return _as_the_user_would(sides[1]) if sides and not telling_sentences(sides[0]) else ()
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _as_the_user_would(content: str) -> tuple[str, ...]:
+    return tuple(in_first_person(sentence) for sentence in spoken_sentences(content) if sentence)
+
+
+def _place(entry: Entry) -> tuple[int, str, str]:
+    return entry.scope_id, entry.session_id, entry.chat_id
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _begins_so(content: str) -> bool:
+    sides = sides_of(content)
+    return takes_back_anywhere(sides[0] if sides else content)
+
+
+def _entry_before(entry: Entry) -> int | None:
+    """The entry just before it in its conversation, within a moment; echoes aside."""
+    beside = Entry.objects.live().filter(
+        scope_id=entry.scope_id,
+        session_id=entry.session_id,
+        chat_id=entry.chat_id,
+        stated_at__gte=entry.stated_at - MOMENT,
+    )
+    before = beside.filter(Q(stated_at=entry.stated_at, pk__lt=entry.pk) | Q(stated_at__lt=entry.stated_at))
+    return before.exclude(echo=Echo.TURN).order_by("-stated_at", "-pk").values_list("pk", flat=True).first()
+
+
+def _is_same_author(one: "Ranked", other: "Ranked") -> bool:
+    """In a person's memory what nobody is named for is that person's; in a chat it may be anybody's.
+
+    Two may speak from one address.
+    """
+    speakers = {item.entry.speaker for item in (one, other)} - {""}
+    if len(speakers) > 1:
+        return False
+    ours, theirs = (item.entry.sender_id or item.entry.speaker for item in (one, other))
+    is_unnamed = one.scope_kind == ScopeKind.USER and not (ours and theirs)
+    return one.entry.scope_id == other.entry.scope_id and (ours == theirs or is_unnamed)
+
+
+def _is_by_the_same_person(one: "Ranked", other: "Ranked") -> bool:
+    """Whether it is sure that both are of one person; in a chat an entry without a name may be anybody's."""
+    is_named = bool(one.entry.sender_id or one.entry.speaker)
+    return _is_same_author(one, other) and (is_named or one.scope_kind == ScopeKind.USER)
+
+
+def _time(entry: Entry) -> tuple[datetime, str, int, int]:
+    """The order in which entries were stated; of a file, of one time, the order of its lines."""
+    return entry.stated_at, entry.path, entry.line_from or 0, entry.pk
+
+
+def _is_older(one: Entry, other: Entry) -> bool:
+    """Of lines of two files with one time neither is older, whichever was indexed first."""
+    is_undecided = one.stated_at == other.stated_at and one.path != other.path
+    return not is_undecided and _time(one) < _time(other)

@@ -1,4 +1,7 @@
-"""A question as it is searched: its words, what it leaves out, whose lines of a dialogue it is, and the days it names.
+"""A question as it is searched: whom it names, its words, what it leaves out, whose lines it is, the days it names.
+
+What a scope learnt acts in that scope alone: its nicknames move no row of another, and no word of the question while
+another scope is asked with it that does not know them (D1).
 
 What it leaves out is added from the messages before and from what a scope knows (D1); neither is stored or shown as the
 question, and a trace tells what was added. The messages of a day a question about the past names come first: that day
@@ -9,10 +12,11 @@ more (C5, C13).
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, tzinfo
-from functools import partial
+from functools import lru_cache, partial
+from itertools import pairwise
 
 from django.db.models import Max, Min
 
@@ -21,12 +25,227 @@ from memories.index.search_rows import full_match
 from memories.language import names, persons, text
 from memories.language.amounts import count_of
 from memories.language.calendar import Window, windows
-from memories.language.text import COMMON_CJK, Sign, is_question, sentences, simplified
-from memories.language.word_lists import deferred, pattern, word_set
+from memories.language.persons import Additions
+from memories.language.text import (
+    COMMON_CJK,
+    HAN,
+    Sign,
+    begins_a_sentence,
+    has_han,
+    is_question,
+    parts_of_speech,
+    sentences,
+    simplified,
+)
+from memories.language.word_lists import deferred, pattern, word_set, words
 from memories.models import Entry, Scope
-from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past
-from memories.recall.people import is_about_asker, people_named, relations_named
+from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past, names_project
+from memories.recall.people import is_about_asker
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
+
+# -- whom and what a message names
+
+_ORDINARY = text.ENGLISH_STOPWORDS | word_set("names", "also_words")
+#: Before a capital word these make a month of «May», and a place of others.
+_OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
+_CLOSE_CHARS = 20  # before a word, in which such a word stands
+_SAYS = words("names", "says")
+_AFTER_NAMES = word_set("names", "after_names")
+_SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
+_ROLES = word_set("features", "roles")
+
+
+@dataclass
+class People:
+    """The people of one scope: every name that means one of them."""
+
+    speakers: dict[str, str] = field(default_factory=dict)  # by a folded name
+    own_names: frozenset[str] = frozenset()  # folded names that speakers go by themselves
+    others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of people who never speak: all their names
+
+
+@dataclass(frozen=True)
+class NamedPeople:
+    """Whom a message names."""
+
+    named: list[tuple[int, str]]  # scope and speaker
+    forms: frozenset[str]  # every folded name of those speakers
+    name_terms: frozenset[int]  # terms of names that are no keywords then
+    alias_terms: frozenset[int]  # terms of other names of the same people
+
+
+def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
+    """The people a message names in each of these scopes."""
+    matcher = _NameMatcher(message)
+    named_speakers: list[tuple[int, str]] = []
+    forms: set[str] = set()
+    name_terms: set[int] = set()
+    everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
+    for scope in scopes:
+        nicknames = persons.without_relations(scope.nicknames)
+        people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(nicknames.items())))
+        matched = [name for name in people.speakers if matcher.names(name)]
+        speakers = dict.fromkeys(people.speakers[name] for name in matched)
+        named_speakers += [(scope.pk, speaker) for speaker in speakers]
+        forms |= {name for name, speaker in people.speakers.items() if speaker in speakers}
+        name_terms |= _terms(name for name in matched if name in people.own_names)
+        aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
+        everywhere.append((_terms(matched), _terms(aliases)))
+    shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
+    return NamedPeople(named_speakers, frozenset(forms), frozenset(name_terms) | shared[0], shared[1])
+
+
+def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
+    """Who «my sister» is, and whose name a message says, as all of these scopes know; of one in which several speak,
+    nobody knows whose sister."""
+    by_scope: list[dict[str, tuple[str, ...]]] = []
+    for scope in scopes:
+        meanings: dict[str, tuple[str, ...]] = {}
+        by_scope.append(meanings)
+        aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(persons.MY) and name}
+        if not aliases or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
+            continue
+        mentioned = dict(persons.mentioned(message))
+        meanings |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
+        matcher = _NameMatcher(message)
+        for alias, name in aliases.items():
+            if alias not in mentioned.values() and matcher.names(names.fold(name)):
+                meanings[name] = tuple(persons.names_of(alias, chinese=has_han(message)))
+    first = by_scope[0] if by_scope else {}
+    return tuple(
+        (words, meaning) for words, meaning in first.items() if all(other.get(words) == meaning for other in by_scope)
+    )
+
+
+def without_names(message: str, forms: Iterable[str]) -> str:
+    """A message without these folded names and their possessives; the message itself where nothing else is left."""
+    names_of = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
+    pattern = rf"(?<![^\W_])(?:{names_of})(?:['’]s)?(?![^\W_])|(?:{names_of})的?(?=[{HAN}])"
+    bare = re.sub(pattern, " ", message, flags=re.IGNORECASE)
+    bare = " ".join(bare.split())
+    return bare if any(map(str.isalnum, bare)) else message
+
+
+def _terms(forms: Iterable[str]) -> frozenset[int]:
+    return frozenset(term for name in forms for term in text.terms(name))
+
+
+@lru_cache(maxsize=512)
+def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames: tuple[tuple[str, str], ...]) -> People:
+    """Everybody of a scope in this version: speakers by their names, given names, familiar ones, and learnt ones."""
+    exact = {names.fold(speaker): speaker for speaker in speakers}
+    by_given_name = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
+    familiar = ((short, name) for name in speakers for short in names.familiar_names(name))
+    by_own_name = by_given_name | _unique(by_given_name, familiar)
+    learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
+    given_back = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
+    speakers_by_name = dict(by_own_name)
+    for alias, name in (learnt | given_back).items():
+        if speaker := by_own_name.get(names.fold(name)):
+            speakers_by_name[alias] = speaker
+    others: dict[str, list[str]] = {}
+    for alias, name in learnt.items():
+        if alias not in speakers_by_name:
+            others.setdefault(name, [] if name.startswith(names.UNNAMED) else [names.fold(name)]).append(alias)
+    return People(
+        speakers_by_name, frozenset(exact), {form: tuple(group) for group in others.values() for form in group}
+    )
+
+
+def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Short names that mean one speaker; those that mean two mean nobody."""
+    speakers_by_form: dict[str, set[str]] = {}
+    for form, speaker in forms:
+        speakers_by_form.setdefault(names.fold(form), set()).add(speaker)
+    return {form: min(whose) for form, whose in speakers_by_form.items() if len(whose) == 1 and form not in exact}
+
+
+class _NameMatcher:
+    """A message, and whether it names somebody."""
+
+    def __init__(self, message: str) -> None:
+        self.plain = names.simplify(message)
+        self.folded = names.fold(message)
+        self.words = text.bare_words(self.folded)
+
+    def names(self, name: str) -> bool:
+        """Whether a folded name occurs as a name: on the borders of words, and not as a word like others."""
+        target = names.words_of_name(name)
+        if not target or target not in self.folded.replace(" ", ""):
+            return False
+        if name.isascii():
+            return self._has(target) and (name not in _ORDINARY or self._is_written_as_name(name))
+        if len(name) >= _SURE_CHARS and names.is_person(name):
+            return name in self.folded
+        return self._has(target) and (not is_ordinary(name) or any(name + says in self.folded for says in _SAYS))
+
+    def _has(self, target: str) -> bool:
+        if occurs(self.words, target):
+            return True
+        if any(word[:-1] == target and word[-1] in _AFTER_NAMES for word in self.words):  # «李雷要» of «李雷要去哪»
+            return names.is_person(target)
+        return (
+            target[0] in names.FAMILIAR
+            and any(  # «小李有什么» is cut as 小 and 李有
+                word + after[:1] == target and len(after) == 2 and after[1] in _AFTER_NAMES
+                for word, after in pairwise(self.words)
+            )
+        )
+
+    def _is_written_as_name(self, name: str) -> bool:
+        """Whether it is written as names are, and not because it begins a sentence or is a month."""
+        for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
+            before = self.plain[: match.start()]
+            if match[1] or not (begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
+                return True
+        return False
+
+
+def occurs(words: Sequence[str], target: str) -> bool:
+    """Whether some of these words, one after the other, make up the target."""
+    for start in range(len(words)):
+        rest, at = target, start
+        while rest and at < len(words) and rest.startswith(words[at]):
+            rest, at = rest[len(words[at]) :], at + 1
+        if not rest:
+            return bool(target)
+    return False
+
+
+@lru_cache(maxsize=4_096)
+def is_ordinary(name: str) -> bool:
+    """Whether a Chinese name is a word of the dictionary that is no noun: 高兴, 明天."""
+    tagged = parts_of_speech(name)
+    return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))
+
+
+def projects_named(message: str, projects: Iterable[str]) -> list[str]:
+    """The projects of these that a message names, across scripts, width and case; what begins with _ is no name."""
+    folded = names.fold(message)
+    named_projects = []
+    for project in (project for project in projects if not project.startswith("_")):
+        name = names.fold(project)
+        if not names_project(folded, name):
+            continue
+        # «the project now», «go项目»: a name that is a word like others
+        word = re.escape(name)
+        is_called = re.search(rf"project {word}\b|\b{word} project|项目{word}|{word}\s?(?:项目|系统|工程)", folded)
+        is_part = has_han(name) and len(name) < _SURE_CHARS
+        is_word = name not in text.ENGLISH_STOPWORDS and (
+            not is_part or occurs(text.words(folded), names.words_of_name(name))
+        )
+        if is_called or is_word:
+            named_projects.append(project)
+    return named_projects
+
+
+def speaks_of_one_of_several(named: Collection[tuple[int, str]], scopes: Iterable[Scope]) -> bool:
+    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
+    of_named = (scope for scope in scopes if any(scope.pk == pk for pk, _ in named))
+    return any(sum(name.casefold() not in _ROLES for name in scope.speakers) > 1 for scope in of_named)
+
+
+# -- its words, and what it leaves out
 
 MAX_SUBSTRINGS = 32  # of one question
 ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the message does not say
@@ -160,20 +379,24 @@ def _with_words(message: str, phrase: str, instead: str) -> str:
 PERSON_LINES = 3  # the last of the person's that count
 _LABEL = deferred(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<words>.*)\Z", re.DOTALL)
 _QUOTES = " \t\"'“”«»「」"
-_ROLES = word_set("features", "roles") - {"user", "human", "用户"}
+_BOT_ROLES = _ROLES - {"user", "human", "用户"}
 
 
 def person_lines(message: str) -> str:
     """The last lines of the person in a dialogue with a bot; the message itself where it is none."""
     labels = [_LABEL.match(line) for line in message.splitlines() if line.strip()]
     speakers = [match["who"].strip().casefold() for match in labels if match]
-    if len(speakers) < 2 or not any(who in _ROLES for who in speakers) or all(who in _ROLES for who in speakers):
+    if (
+        len(speakers) < 2
+        or not any(who in _BOT_ROLES for who in speakers)
+        or all(who in _BOT_ROLES for who in speakers)
+    ):
         return message
     lines: list[str] = []
     is_persons = False
     for line in message.splitlines():
         if match := _LABEL.match(line):
-            is_persons = match["who"].strip().casefold() not in _ROLES
+            is_persons = match["who"].strip().casefold() not in _BOT_ROLES
         if is_persons and line.strip():
             lines.append((match["words"] if match else line).strip(_QUOTES))
     return "\n".join(lines[-PERSON_LINES:])

@@ -34,7 +34,7 @@ from memories.models.policy import Policies
 from memories.recall import people
 from memories.recall.candidates import Candidate, Match, drawn_out, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
-from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, sender_of
+from memories.recall.people import OTHERS_FACTOR, READ_TEXTS, Authorship, Sender, sender_of
 from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
 from memories.recall.question import asks_what_was
 from memories.recall.relevance import (
@@ -449,7 +449,6 @@ _WEIGHTS = Path(__file__).parent / "data" / "features.toml"
 _FIRST_PERSON = pattern("features", "first_person", re.IGNORECASE)
 _TIME_WORDS = pattern("features", "time_words", re.IGNORECASE)
 _RANK_HALF = 60  # as in reciprocal rank fusion
-READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read question after question
 
 
 @dataclass(frozen=True)

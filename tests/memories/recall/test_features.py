@@ -11,7 +11,7 @@ from memories.index import worker
 from memories.language.quoting import turn_of
 from memories.models import Policy, Scope
 from memories.recall import Query, Recall, SearchScope, recall, traces
-from memories.recall.people import without_names
+from memories.recall.question import without_names
 from memories.recall.ranking import FEATURES, fitted_weights
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft

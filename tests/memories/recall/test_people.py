@@ -13,7 +13,7 @@ from memories.language import names
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.people import occurs, people_named
+from memories.recall.question import occurs, people_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 from tests.support.properties import examples

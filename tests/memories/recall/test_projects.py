@@ -9,7 +9,7 @@ from memories.choices import EntryType
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.people import projects_named
+from memories.recall.question import projects_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_draft, make_scope
 
