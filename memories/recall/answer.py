@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Q
 
 from memories.choices import Act, Echo, EntryType, ScopeKind, Verification
@@ -37,7 +36,7 @@ from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard, scope_filter, servable_filter
 from memories.recall.events import DAILY_EVENT, RecalledEvent
 from memories.recall.people import attributed, has_words_of_others, says_name_of, unnamed
-from memories.recall.query import ParsedQuery, Query
+from memories.recall.query import ParsedQuery, Query, rows_of
 from memories.recall.question import DateRange
 from memories.recall.ranking import YOUNG, Ranked, youth_of
 
@@ -457,9 +456,7 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[Profi
     conditions, parameters = servable_filter(query, policies, now)
     parameters |= scope_filter(query)[1] | {"secret": [category.value for category in SECRET], "most": conf.PROFILE_MAX}
     parameters["no_profile"] = policies.denied(Act.PROFILE)
-    with connection.cursor() as cursor:
-        cursor.execute(_PROFILE.format(servable=" AND ".join(conditions)), parameters)
-        facts = [ProfileFact(*row) for row in cursor.fetchall()]
+    facts = [ProfileFact(*row) for row in rows_of(_PROFILE.format(servable=" AND ".join(conditions)), parameters)]
     quotes = evidence_of([fact.pk for fact in facts if fact.verification == Verification.QUOTED], query.workspace_id)
     return [fact._replace(evidence=quotes.get(fact.pk, ())) for fact in facts]
 

@@ -51,7 +51,16 @@ from memories.recall.eligibility import (
     scope_filter,
     secret_filter,
 )
-from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Search, sql_parts, term_frequencies
+from memories.recall.query import (
+    BY_MATCH_ALONE,
+    Mode,
+    ParsedQuery,
+    Query,
+    Search,
+    rows_of,
+    sql_parts,
+    term_frequencies,
+)
 from memories.recall.question import NAMED_EXACTLY
 from memories.recall.vector import CentredQuery
 
@@ -276,9 +285,7 @@ def best_matches(
         rows = _PARTS["leading_rows"].format(keyword=keyword, vector=vector, among=among[0], echoes=echoes)
     parts = {"keyword": keyword, "vector": vector, "date": date, "rows": rows, "conditions": " AND ".join(conditions)}
     scored = _PARTS["scored"].format(named=_PARTS["named"] if parsed.words.named else "false", **parts)
-    with connection.cursor() as cursor:
-        cursor.execute(_best_of(scored, parsed, passed_over), parameters)
-        return [_match(row) for row in cursor.fetchall()]
+    return [_match(row) for row in rows_of(_best_of(scored, parsed, passed_over), parameters)]
 
 
 def _best_of(scored: str, parsed: ParsedQuery, passed_over: str) -> str:
@@ -375,20 +382,19 @@ def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[i
     terms = frozenset(parsed.terms)
     positions = {pk: text.term_positions(entry.content, terms) for pk, entry in entries.items()}
     matching = [pk for pk, places in positions.items() if places]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT entry, ts_rank_cd('{1, 1, 1, 1}', vector::tsvector, wanted::tsquery, 32)"
-            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, vector, wanted)",
+    rows = rows_of(
+        "SELECT entry, ts_rank_cd('{1, 1, 1, 1}', vector::tsvector, wanted::tsquery, 32)"
+        " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, vector, wanted)",
+        [
+            matching,
             [
-                matching,
-                [
-                    " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in positions[pk].items())
-                    for pk in matching
-                ],
-                [" & ".join(map(str, positions[pk])) for pk in matching],
+                " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in positions[pk].items())
+                for pk in matching
             ],
-        )
-        close = dict(cursor.fetchall())
+            [" & ".join(map(str, positions[pk])) for pk in matching],
+        ],
+    )
+    close = dict(rows)
     shares = parsed.words.shares
     coverage = {pk: sum(shares[term] for term in positions[pk]) / sum(shares.values()) for pk in matching}
     return {pk: coverage[pk] * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
@@ -451,9 +457,8 @@ def rows_to_rank(search: Search, where: Condition, *, least: int) -> Rows:
         candidates.update(nearest)
         if words.rare or words.pairs:  # entries that hold the rarest words of the question, or two of the others
             pairs = [[first for first, _ in words.pairs], [second for _, second in words.pairs]]
-            with connection.cursor() as cursor:
-                cursor.execute(_HOLDING, [scope.workspace_id, scope.pk, words.rare, pairs, READ_FOR_ONE])
-                candidates.update(cursor.fetchone()[0])
+            parameters = [scope.workspace_id, scope.pk, words.rare, pairs, READ_FOR_ONE]
+            candidates.update(rows_of(_HOLDING, parameters)[0][0])
     if not narrowed:
         return ALL_ROWS
     whole = [pk for pk in query.scope_ids if pk not in narrowed]

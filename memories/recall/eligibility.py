@@ -18,7 +18,6 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
@@ -37,7 +36,7 @@ from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.operations import require_history
 from memories.models.policy import Policies
-from memories.recall.query import BY_MATCH_ALONE, Query, is_group, opening_of, sql_parts
+from memories.recall.query import BY_MATCH_ALONE, Query, is_group, opening_of, rows_of, sql_parts
 from memories.recall.question import is_about_asking, projects_named
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
@@ -114,9 +113,7 @@ def has_named(query: Query, now: datetime, names: Sequence[str]) -> bool:
     if not names:
         return False
     where, parameters = all_of(scope_filter(query), servable_filter(query, opening_of(query, now=now).policies, now))
-    with connection.cursor() as cursor:
-        cursor.execute(_NAMED.format(where=" AND ".join(where)), parameters | {"names": list(names)})
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(_NAMED.format(where=" AND ".join(where)), parameters | {"names": list(names)})[0][0])
 
 
 def ineligible_entries(
@@ -139,16 +136,10 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     Past its time to live nothing is served, even before any job ran (A9).
     """
     conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"]
-    return all_of(
-        (conditions, {}), in_time_filter(query, policies, now), audience_filter(query), trusted_filter(query, policies)
-    )
-
-
-def trusted_filter(query: Query, policies: Policies) -> Condition:
-    """What may be served here by the least trusted of all it rests on: no condition where everything may (A20)."""
-    act = Act.GROUP if any(is_group(place) for place in query.places) else Act.DIRECT
-    denied = policies.denied(act)
-    return (["e.trust <> ALL(%(not_served)s::text[])"], {"not_served": denied}) if denied else ([], {})
+    # by the least trusted of all it rests on: no condition where everything may be served here (A20)
+    denied = policies.denied(Act.GROUP if any(map(is_group, query.places)) else Act.DIRECT)
+    trusted: Condition = (["e.trust <> ALL(%(not_served)s::text[])"], {"not_served": denied}) if denied else ([], {})
+    return all_of((conditions, {}), in_time_filter(query, policies, now), audience_filter(query), trusted)
 
 
 def in_time_filter(query: Query, policies: Policies, now: datetime) -> Condition:
@@ -310,12 +301,10 @@ def _secrets(content: str) -> set[str]:
 def readable_entry(query: Query, uid: UUID, policies: Policies, now: datetime) -> Entry | None:
     """The entry with this id, if a question asked from here could be answered with it at this moment."""
     conditions, parameters = all_of(scope_filter(query), servable_filter(query, policies, now))
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["servable"].format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
-        row = cursor.fetchone()
-    if row is None:
+    rows = rows_of(_SQL["servable"].format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
+    if not rows:
         return None
-    entry = Entry.objects.select_related("scope").get(pk=row[0], workspace_id=query.workspace_id)
+    entry = Entry.objects.select_related("scope").get(pk=rows[0][0], workspace_id=query.workspace_id)
     guard = credential_guard(query.workspace_id, query.scopes)
     return None if guard.reveals(entry.content, entry.origins) else entry
 
@@ -363,11 +352,8 @@ def as_of(query: Query, moment: datetime) -> Iterator[Query]:
     statement = _SQL["unheard"]
     if conditions:
         statement += "\n" + _SQL["not_heard_here"].format(heard=" AND ".join(conditions))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters | values)
-        unheard = frozenset(pk for (pk,) in cursor.fetchall())
-        cursor.execute(_SQL["erased"], values)
-        (erased,) = cursor.fetchone()
+    unheard = frozenset(pk for (pk,) in rows_of(statement, parameters | values))
+    ((erased,),) = rows_of(_SQL["erased"], values)
     today = Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
 
     model = embeddings.searched_model(query.workspace_id)
@@ -390,9 +376,7 @@ def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | Non
         "moment": moment,
         "most": WORDINGS_MOST,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_SQL["reworded"].format(), values)
-        rows = cursor.fetchall()
+    rows = rows_of(_SQL["reworded"].format(), values)
     reworded: list[past.Reworded] = []
     for start in range(0, len(rows), conf.EMBED_BATCH):
         some = rows[start : start + conf.EMBED_BATCH]

@@ -16,8 +16,7 @@ from typing import Protocol
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.module_loading import import_string
 
@@ -32,7 +31,7 @@ from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
 from memories.recall.people import Sender, sender_with_id
-from memories.recall.query import Mode, Query, Search, SearchScope, is_group
+from memories.recall.query import Mode, Query, Search, SearchScope, is_group, rows_of
 from memories.recall.question import NAMED_EXACTLY, DateRange, event_words, is_about_past
 from memories.recall.ranking import Ranked
 from memories.recall.vector import CentredQuery
@@ -213,9 +212,8 @@ def suppressed_paths(places: Sequence[SearchScope], paths: Sequence[str]) -> set
     """Messages whose memory people took out of one of these scopes: they are not served either (A15)."""
     if not paths:
         return set()
-    with connection.cursor() as cursor:
-        cursor.execute(_SUPPRESSED, [[place.scope.pk for place in places], list(paths)])
-        return {origin for (origins,) in cursor.fetchall() for origin in origins}
+    rows = rows_of(_SUPPRESSED, [[place.scope.pk for place in places], list(paths)])
+    return {origin for (origins,) in rows for origin in origins}
 
 
 DAILY_EVENT = "daily_event"
@@ -242,26 +240,24 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
         days_in_use = days_in_use.filter(local_date__gte=question.since.astimezone(question.zone).date())
     if question.until:
         days_in_use = days_in_use.filter(local_date__lte=question.until.astimezone(question.zone).date())
-    newest = days.without_repeats(_newest_matching(days_in_use.alias(folded=Lower("content")), question))
-    rows = [row for row in newest if _is_in_time(row, own, question.policies, now)]
-    suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
-    events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
-    return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
 
-
-def _newest_matching(days_in_use: QuerySet[DailyEvent], question: PastQuestion) -> list[DailyEvent]:
-    """What may bear on a question, in one statement: of the days it names what has its words and what has not, and
-    what has them on any day, the newest CANDIDATES of each. None keeps the others out.
-    """
+    # what may bear on it, in one statement: of the days it names what has its words and what has not, and what has
+    # them on any day, the newest CANDIDATES of each; none keeps the others out
     on_days = Q()
     for dates in question.date_ranges:
         on_days |= Q(local_date__gte=dates.start.date(), local_date__lt=dates.end.date())
     with_words = Q(folded__regex=_beginnings(question.words)) if question.words else Q()
     conditions = [on_days & with_words, on_days, with_words] if on_days and with_words else [on_days | with_words]
     first, *others = (
-        days_in_use.filter(condition).order_by("-local_date", "-pk")[:CANDIDATES] for condition in conditions
+        days_in_use.alias(folded=Lower("content")).filter(condition).order_by("-local_date", "-pk")[:CANDIDATES]
+        for condition in conditions
     )
-    return list({row.pk: row for row in first.union(*others, all=True)}.values())
+    newest = days.without_repeats(list({row.pk: row for row in first.union(*others, all=True)}.values()))
+
+    rows = [row for row in newest if _is_in_time(row, own, question.policies, now)]
+    suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
+    events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
+    return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
 
 
 def _beginnings(words: Sequence[str]) -> str:

@@ -40,6 +40,14 @@ def sql_parts(name: str) -> dict[str, str]:
     return {part: re.sub(r"^--.*\n", "", sql, flags=re.MULTILINE).strip() for part, sql in parts}
 
 
+def rows_of(statement: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement that is planned for the scopes it is asked of."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
 #: Shorter texts stand in many a message by chance.
 LEAST_TOKENS = 3
 
@@ -65,35 +73,24 @@ class ClientHistory:
 
     def entries(self, workspace_id: int, scopes: Iterable[int]) -> set[int]:
         """The entries of these scopes that rest on nothing else."""
-        with connection.cursor() as cursor:
-            cursor.execute(_RESTING, {"scopes": list(scopes), "workspace": workspace_id, "since": self.since})
-            return {entry for entry, origins in cursor.fetchall() if self.paths.issuperset(origins)}
+        rows = rows_of(_RESTING, {"scopes": list(scopes), "workspace": workspace_id, "since": self.since})
+        return {entry for entry, origins in rows if self.paths.issuperset(origins)}
 
     def contains(self, content: str) -> bool:
         """Whether a text stands word for word in what a user stated there."""
-        if text.count_tokens(content) < LEAST_TOKENS or not self._marks.issuperset(text.marks(content)):
+        stated_words, stated_characters, marks = self._stated
+        if text.count_tokens(content) < LEAST_TOKENS or not marks.issuperset(text.marks(content)):
             return False
         words = text.normalise(content)
-        if words.isascii():
-            return f" {words} " in self._words
-        return words.replace(" ", "") in self._characters
+        return f" {words} " in stated_words if words.isascii() else words.replace(" ", "") in stated_characters
 
     @cached_property
-    def _statements(self) -> list[str]:
-        stated = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
-        return [sentence for sentence in stated if not text.is_question(sentence.strip(), by=text.ANY)]
-
-    @cached_property
-    def _words(self) -> str:
-        return "\n".join(f" {text.normalise(statement)} " for statement in self._statements)
-
-    @cached_property
-    def _characters(self) -> str:
-        return self._words.replace(" ", "")
-
-    @cached_property
-    def _marks(self) -> set[str]:
-        return {mark for statement in self._statements for mark in text.marks(statement)}
+    def _stated(self) -> tuple[str, str, set[str]]:
+        """What users stated there and did not ask: its words, the same without gaps, and its marks."""
+        sentences = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
+        statements = [sentence for sentence in sentences if not text.is_question(sentence.strip(), by=text.ANY)]
+        words = "\n".join(f" {text.normalise(statement)} " for statement in statements)
+        return words, words.replace(" ", ""), {mark for statement in statements for mark in text.marks(statement)}
 
 
 if TYPE_CHECKING:
@@ -318,13 +315,6 @@ def term_frequencies(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tupl
     return {(scope_id, term): counts.get(term, 0) for scope_id, counts in by_scope.items() for term in terms}
 
 
-def learn_frequencies(scope: Scope, terms: Sequence[int], frequencies: Mapping[int, int]) -> None:
-    """Keep what was read of these terms beside something else; those that are not found do not occur."""
-    with _lock:
-        counts = _frequencies_of(scope)
-    counts.update({term: frequencies.get(term, 0) for term in terms})
-
-
 def _frequencies_of(scope: Scope) -> dict[int, int]:
     version, counts = _frequencies.get(scope.pk, (-1, {}))
     if version != scope.version:
@@ -421,9 +411,7 @@ def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now:
         "since": now - RECENTLY,
         "now": now,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_OPENING, parameters)
-        rows = cursor.fetchall()
+    rows = rows_of(_OPENING, parameters)
     scopes = {}
     for _policies, counts, _pending, *columns in rows:
         of_scope = dict(zip(_SCOPE_COLUMNS, columns[len(_MODEL_COLUMNS) :], strict=True))
@@ -432,7 +420,9 @@ def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now:
         values = [json.loads(value) if name in _SCOPE_JSON else value for name, value in of_scope.items()]
         scope = Scope.from_db(connection.alias, _SCOPE_COLUMNS, values)
         scopes[scope.key] = scope
-        learn_frequencies(scope, terms, {int(term): count for term, count in json.loads(counts or "{}").items()})
+        with _lock:  # what is read of its terms beside it is kept; those that are not found do not occur
+            frequencies = _frequencies_of(scope)
+        frequencies.update(dict.fromkeys(terms, 0) | {int(term): n for term, n in json.loads(counts or "{}").items()})
     policies, _counts, _pending, *columns = rows[0]
     model = None
     if columns[0] is not None:

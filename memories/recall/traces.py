@@ -27,7 +27,16 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import BY_MATCH_ALONE, Query, Search, SearchScope, Serve, ServeSource, searched_part
+from memories.recall.query import (
+    BY_MATCH_ALONE,
+    Query,
+    Search,
+    SearchScope,
+    Serve,
+    ServeSource,
+    rows_of,
+    searched_part,
+)
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
@@ -100,9 +109,7 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
     for field, value in values.items():  # the driver takes all but JSON as it is
         if isinstance(field, JSONField) and value is not None:
             values[field] = connection.ops.adapt_json_value(value, None)
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, list(values.values()))
-        (trace.pk,) = cursor.fetchone()
+    ((trace.pk,),) = rows_of(_INSERT, list(values.values()))
     trace._state.adding = False
     return trace
 
@@ -524,12 +531,8 @@ def excluded_candidates(search: Search, served_items: Sequence[Ranked]) -> list[
     unheard: set[int] = set()
     conditions, parameters = audience_filter(query)
     if conditions and excluded:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _UNHEARD.format(heard=" AND ".join(conditions)),
-                parameters | {"excluded": [item.entry.pk for item in excluded]},
-            )
-            unheard = {entry for (entry,) in cursor.fetchall()}
+        parameters |= {"excluded": [item.entry.pk for item in excluded]}
+        unheard = {entry for (entry,) in rows_of(_UNHEARD.format(heard=" AND ".join(conditions)), parameters)}
     for item in excluded:
         item.ranks = {}  # among others than what was looked at
         item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
-from django.db import connection
 
 from memories import embeddings
 from memories.conf import conf
@@ -28,7 +27,7 @@ from memories.language.text import HAN, KANA
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
-from memories.recall.query import RECENTLY, Query, Search, searched_part
+from memories.recall.query import RECENTLY, Query, Search, rows_of, searched_part
 from memories.recall.question import expanded, is_remark, person_lines
 from memories.recall.relevance import SCRIPTS, Shift, background_of
 
@@ -206,10 +205,8 @@ def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
         cached = {scope.pk: None if scope.is_past else _centroids.get((model.pk, scope.pk)) for scope in scopes}
     by_scope = {scope.pk: item.centroid for scope in scopes if (item := cached[scope.pk]) and item.is_current(scope)}
     if unread := [scope for scope in scopes if scope.pk not in by_scope]:
-        with connection.cursor() as cursor:
-            workspace, scope_ids = unread[0].workspace_id, [scope.pk for scope in unread]
-            cursor.execute(_CENTROIDS, [scope_ids, workspace, model.pk, CENTROID_ROWS])
-            by_scope |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
+        parameters = [[scope.pk for scope in unread], unread[0].workspace_id, model.pk, CENTROID_ROWS]
+        by_scope |= {pk: Centroid(rows, vector or []) for pk, rows, vector in rows_of(_CENTROIDS, parameters)}
         with _lock:
             for scope in (scope for scope in unread if not scope.is_past):
                 centroid = by_scope[scope.pk]
@@ -252,13 +249,9 @@ class PendingWait:
         parameters |= {"name": by.model, "dimension": by.dimension}
         deadline = time.monotonic() + seconds
         while True:
-            with connection.cursor() as cursor:
-                cursor.execute(_PENDING, parameters)
-                is_pending = bool(cursor.fetchone()[0])
+            is_pending = bool(rows_of(_PENDING, parameters)[0][0])
             at = time.monotonic()
-            if not is_pending:
-                break
-            if at < self._rests_until:
+            if not is_pending or at < self._rests_until:
                 break
             if at + PENDING_STEP > deadline:
                 self._rests_until = at + PENDING_REST

@@ -19,7 +19,7 @@ from memories.choices import Act, ScopeKind
 from memories.models import Entry, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import traces
-from memories.recall.query import Opening, Query, read_opening
+from memories.recall.query import Opening, Query, read_opening, rows_of
 
 #: How far back answers are looked through for what would be taken out of them.
 LAST_DAYS = timedelta(days=7)
@@ -165,12 +165,8 @@ def taken_out(workspace_id: int, before: Policies, after: Policies, *, now: date
     of_persons = Q(scope__kind=ScopeKind.USER, trust__in=sources[Act.DIRECT])
     of_groups = Q(scope__kind=ScopeKind.CHAT, trust__in=sources[Act.GROUP])
     there = Entry.objects.live().filter(of_persons | of_groups, workspace_id=workspace_id).count()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _TAKEN_OUT,
-            {"workspace": workspace_id, "since": since, "direct": sources[Act.DIRECT], "group": sources[Act.GROUP]},
-        )
-        rows = cursor.fetchall()
+    parameters = {"workspace": workspace_id, "since": since}
+    rows = rows_of(_TAKEN_OUT, parameters | {"direct": sources[Act.DIRECT], "group": sources[Act.GROUP]})
     losses: Counter[int] = Counter()
     served_counts: dict[int, int] = {}
     memories: dict[int, int] = {}
