@@ -32,8 +32,6 @@ from memories.recall.query import (
     Query,
     Search,
     SearchScope,
-    Serve,
-    ServeSource,
     rows_of,
     searched_part,
 )
@@ -130,27 +128,22 @@ def events_of(trace: RecallTrace) -> list[TracedEvent]:
     return [TracedEvent(*row) for row in trace.evidence.get("events", [])]
 
 
+#: Fields of a query that a trace keeps as they are: always, and where they are not left at their default.
+_KEPT = ("limit", "mode", "project", "topic", "need", "quotas", "token_budget")
+_KEPT_IF_SET = ("nearest", "serve", "serve_source", "always_events")
+_DEFAULTS = {field.name: field.default for field in fields(Query)}
+
+
 def asked_json(query: Query) -> dict[str, Any]:
     """What was asked besides the message; nothing that was left at its default."""
-    details = {
-        "limit": query.limit,
-        "mode": query.mode,
+    details = {name: getattr(query, name) for name in _KEPT} | {
         "types": query.types and list(query.types),
         "filters": dict(query.filters),
-        "project": query.project,
-        "topic": query.topic,
         "since": query.since and query.since.isoformat(),
         "until": query.until and query.until.isoformat(),
         "narrowed": query.among is not None or None,
-        "need": query.need,
-        "quotas": query.quotas,
-        "nearest": query.nearest or None,
-        "serve": None if query.serve == Serve.WIDE else query.serve,
-        "serve_source": None if query.serve_source == ServeSource.DEFAULT else query.serve_source,
         "scope_lines": {str(scope): line for scope, line in query.scope_lines.items()},
-        "token_budget": query.token_budget,
         "include_session_events": None if query.include_session_events else False,
-        "always_events": query.always_events or None,
         # by scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
@@ -159,6 +152,7 @@ def asked_json(query: Query) -> dict[str, Any]:
         # not whom they mean: that is a memory's word, which may be taken out
         "relations": [phrase for phrase, _meaning in query.relations],
     }
+    details |= {name: value for name in _KEPT_IF_SET if (value := getattr(query, name)) != _DEFAULTS[name]}
     return {name: value for name, value in details.items() if value not in (None, {}, [])}
 
 
@@ -169,17 +163,14 @@ def _answerability_json(result: "Recall") -> dict[str, Any]:
     row = result.answerability.as_json()
     if result.cached_from is not None:
         row |= {"cached_from": str(result.cached_from)}
-    if result.events:  # of the retriever that found them, with their scores and the memories that rest on them
-        row |= {  # a row has the fields of a TracedEvent
-            "events": [
-                [
-                    *(event.path, round(event.score, 4), event.memory, round(event.covered, 4)),
-                    None if event.similarity is None else round(event.similarity, 4),
-                    event.version,
-                ]
-                for event in result.events
+    if result.events:  # of the retriever that found them; each has the fields of a TracedEvent
+        row["events"] = [
+            [
+                *(event.path, _short(event.score), event.memory, _short(event.covered)),
+                *(_short(event.similarity), event.version),
             ]
-        }
+            for event in result.events
+        ]
     return row | {"days": [[day.start.isoformat(), day.end.isoformat(), day.words] for day in result.date_ranges]}
 
 
@@ -216,25 +207,14 @@ def query_of(trace: RecallTrace) -> Query:
 
 def query_from(saved_query: Mapping[str, Any], *, served_pks: Sequence[int], **others: Any) -> Query:
     """The query of what `asked_json` kept, asked of memory as it is; `others` are the fields not kept there."""
+    kept = {name: saved_query[name] for name in (*_KEPT, *_KEPT_IF_SET, "types", "filters") if name in saved_query}
     return Query(
-        limit=saved_query["limit"],
-        mode=saved_query.get("mode", "hybrid"),
-        types=saved_query.get("types"),
-        filters=saved_query.get("filters", {}),
-        project=saved_query.get("project"),
-        topic=saved_query.get("topic"),
+        **kept,
         since=moment_from(saved_query.get("since")),
         until=moment_from(saved_query.get("until")),
         # a door's filter is not kept: of what it named, that which was served is asked for again
         among=Entry.objects.filter(pk__in=served_pks) if saved_query.get("narrowed") else None,
-        need=saved_query["need"],
-        quotas=saved_query["quotas"],
-        nearest=saved_query.get("nearest", False),
-        serve=saved_query.get("serve", Serve.WIDE),
-        serve_source=saved_query.get("serve_source", ServeSource.DEFAULT),
-        token_budget=saved_query.get("token_budget", 1_000),
         include_session_events=saved_query.get("include_session_events", True),
-        always_events=saved_query.get("always_events", False),
         resolved=tuple((phrase, tuple(meaning)) for phrase, meaning in saved_query.get("resolved", {}).items()),
         **others,
     )
@@ -349,22 +329,8 @@ REASONS = (
 WITHHELD = {
     **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
     "other_scope": (
-        *(
-            "content",
-            "id",
-            "scope",
-            "type",
-            "created_at",
-            "sender",
-            "sender_name",
-            "slots",
-            "origin",
-            "trust",
-            "suspect",
-            "score",
-            "relevance",
-            "why",
-        ),
+        *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "origin", "trust"),
+        *("suspect", "score", "relevance", "why"),
     ),
 }
 #: How candidates are written since traces tell where each retriever ranked them; before they were bare rows of _FIRST.
@@ -401,41 +367,35 @@ class CandidateRecord:
 
 #: Fields that traces keep under the names they had when the first of them were written.
 _STORED_AS = {"reason": "fate", "speaker_factor": "whose"}
-COLUMNS = tuple(_STORED_AS.get(field.name, field.name) for field in fields(CandidateRecord))
-_NAMES = tuple(field.name for field in fields(CandidateRecord))
 _FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fields(CandidateRecord)}
+COLUMNS = tuple(_FIELD_OF)
 
 
 def record_of(item: Ranked) -> CandidateRecord:
     """A candidate as it is shown."""
-    return CandidateRecord(**dict(zip(_NAMES, _values(item), strict=True)))
-
-
-def _values(item: Ranked) -> tuple[Any, ...]:
-    """The values of a candidate, in the order of the fields of its record."""
     candidate = item.candidate
-    return (
-        candidate.entry_id,
-        item.entry.version,
-        _short(candidate.keyword),
-        item.ranks.get("keyword"),
-        _short(candidate.vector),
-        item.ranks.get("vector"),
-        _short(item.similarity),
-        candidate.named,
-        _short(candidate.date),
-        _short(candidate.fused),
-        _short(item.decay),
-        _short(item.recency),
-        _short(item.speaker_factor),
-        _short(item.relevance),
-        {name: value for name, value in item.signs.items() if value} or None,
-        {name: round(value, 4) for name, value in item.features.items()} or None,
-        _short(item.score),
-        item.reranked,
-        item.in_context,
-        str(item.superseded_by) if item.superseded_by else None,
-        item.reason,
+    return CandidateRecord(
+        entry=candidate.entry_id,
+        version=item.entry.version,
+        keyword=_short(candidate.keyword),
+        keyword_rank=item.ranks.get("keyword"),
+        vector=_short(candidate.vector),
+        vector_rank=item.ranks.get("vector"),
+        similarity=_short(item.similarity),
+        named=candidate.named,
+        date=_short(candidate.date),
+        fused=_short(candidate.fused),
+        decay=_short(item.decay),
+        recency=_short(item.recency),
+        speaker_factor=_short(item.speaker_factor),
+        relevance=_short(item.relevance),
+        signs={name: value for name, value in item.signs.items() if value} or None,
+        features={name: round(value, 4) for name, value in item.features.items()} or None,
+        score=_short(item.score),
+        rerank=item.reranked,
+        in_context=item.in_context,
+        superseded_by=str(item.superseded_by) if item.superseded_by else None,
+        reason=item.reason,
     )
 
 
@@ -444,7 +404,8 @@ def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, 
 
     A yes or no takes one character.
     """
-    rows = [[int(value) if isinstance(value, bool) else value for value in _values(item)] for item in items]
+    records = map(record_of, items)
+    rows = [[int(value) if isinstance(value, bool) else value for value in vars(record).values()] for record in records]
     return {"version": VERSION, "columns": COLUMNS, "weights": dict(weights), "rows": rows}
 
 
