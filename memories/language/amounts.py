@@ -117,10 +117,6 @@ def _chinese_clock(match: re.Match[str]) -> str:
     return _clock(hour, minute)
 
 
-def _english_number(match: re.Match[str]) -> str:
-    return _marked(_in_words(match[0]))
-
-
 def _plain(match: re.Match[str]) -> str:
     number = match[1].replace(",", "")
     return _marked(number.lstrip("0") or "0" if number.isdecimal() else number)
@@ -173,7 +169,11 @@ _RULES = (
         r"(?<![\d.])(\d+(?:\.\d+)?)(千|万|萬|亿|億)",
         lambda match: _marked(f"{float(match[1]) * _CHINESE_SCALES[match[2]]:.10g}"),
     ),
-    _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
+    _rule(
+        rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b",
+        lambda match: _marked(_in_words(match[0])),
+        re.IGNORECASE,
+    ),
     _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
     _rule(rf"(?<![第{NUMERALS}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
     _rule(rf"[{NUMERALS}]++(?=[{_MEASURES}])|[{NUMERALS}]{{2,}}+", lambda match: _marked(numeral(match[0]))),

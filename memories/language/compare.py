@@ -21,7 +21,7 @@ lives there. These forms are few and right rather than complete; they stand in `
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
 from itertools import product
@@ -131,8 +131,8 @@ def _are_of_a_kind(one: str, other: str) -> bool:
 def _judge_frame(older: Statement, newer: Statement) -> ConflictVerdict:
     """The same sentence but for one place in it: «… listens on port 6543», «… listens on port 7654»."""
     ours, theirs = older.bare_words, newer.bare_words
-    head = _common(ours, theirs)
-    tail = _common(ours[head:][::-1], theirs[head:][::-1])
+    head = text.common_start(ours, theirs)
+    tail = text.common_start(ours[head:][::-1], theirs[head:][::-1])
     was, becomes = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
     frame = "".join([*ours[:head], *ours[len(ours) - tail :]])
     if not (0 < len(was) <= 3 and 0 < len(becomes) <= 3) or len(frame) < 2 * len("".join(was)) or head == 0:
@@ -141,14 +141,6 @@ def _judge_frame(older: Statement, newer: Statement) -> ConflictVerdict:
         return ConflictVerdict.NONE
     is_of_one = newer.is_of_now and _ONLY_ONE.search(" ".join(ours[max(head - 2, 0) : head]))
     return ConflictVerdict.CERTAIN if is_of_one or newer.is_new_fact else ConflictVerdict.DOUBTFUL
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words both begin with."""
-    for place, (word, other_word) in enumerate(zip(one, other, strict=False)):
-        if word != other_word:
-            return place
-    return min(len(one), len(other))
 
 
 # -- whether what a line says is over

@@ -107,8 +107,8 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
     if sorted(ours) == sorted(theirs):
         return may_move and _is_moved(ours, theirs, names)
     # what is between the words both begin and end with, and a few of these
-    head = max(_first_difference(ours, theirs) - _LOOK_BACK, 0)
-    tail = max(_first_difference(ours[:head:-1], theirs[:head:-1]) - 1, 0)
+    head = max(text.common_start(ours, theirs) - _LOOK_BACK, 0)
+    tail = max(text.common_start(ours[:head:-1], theirs[:head:-1]) - 1, 0)
     ours, theirs = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
     if max(len(ours), len(theirs)) > _MOST_COMPARED:
         return False
@@ -142,11 +142,6 @@ def _is_time_moved(ours: str, theirs: str) -> bool:
     over = ours[until : until + other - start] if other > start else ours[other:start]
     is_same = ours[:start] + ours[until:] == theirs[:other] + theirs[end:]
     return is_same and len(over) <= _MOST_MOVED and not _NEGATIONS.intersection(over)
-
-
-def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    pairs = enumerate(zip(ours, theirs, strict=False))
-    return next((n for n, (one, two) in pairs if one != two), min(len(ours), len(theirs)))
 
 
 def _group_names(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
@@ -239,7 +234,7 @@ def _ing_forms(stem: str) -> tuple[str, ...]:
 
 def _is_moved(ours: list[str], theirs: list[str], names: frozenset[str]) -> bool:
     """Whether one part, that tells when or how, stands elsewhere and all else in its order."""
-    start, end = _first_difference(ours, theirs), _first_difference(ours[::-1], theirs[::-1])
+    start, end = text.common_start(ours, theirs), text.common_start(ours[::-1], theirs[::-1])
     here, there = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
     whole = start == 0 and end == 0
     if len(here) > _MOST_COMPARED or any(map(_is_time, [*ours[:start], *ours[len(ours) - end :]])):

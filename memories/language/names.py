@@ -131,13 +131,9 @@ def _english(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
             if not {match[1].casefold(), match[2].casefold()} & _NOT_CALLED:
                 yield match[alias], match[name]
     for match in _CALLED_SO.finditer(plain):
-        before = [name for name in _A_NAME.findall(plain[: match.start()]) if not _is_ordinary_start(name)]
+        before = [name for name in _A_NAME.findall(plain[: match.start()]) if name.casefold() not in _NO_NAMES]
         if before and match[1].casefold() not in _NOT_CALLED:
             yield match[1], re.sub(r"['’]s$", "", before[-1])
-
-
-def _is_ordinary_start(name: str) -> bool:
-    return name.casefold() in _NO_NAMES
 
 
 def _chinese(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
@@ -210,7 +206,7 @@ def _last_person(content: str) -> str:
     people = [word for word, tag in tagged if tag.startswith("nr") and 2 <= len(word) <= 4]
     joined = [one + other for (one, _), (other, _) in pairwise(tagged) if is_person(one + other)]
     people = joined or people
-    latin = [name for name in _A_NAME.findall(content[-60:]) if not _is_ordinary_start(name)]
+    latin = [name for name in _A_NAME.findall(content[-60:]) if name.casefold() not in _NO_NAMES]
     return (people or latin or [""])[-1]
 
 

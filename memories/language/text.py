@@ -9,7 +9,7 @@ import threading
 import unicodedata
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache, lru_cache
 from itertools import chain
@@ -270,6 +270,12 @@ def shingles(text: str) -> set[str]:
 def jaccard(one: set[str], other: set[str]) -> float:
     """The share two sets have in common, 0–1; two empty sets have nothing in common."""
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def common_start(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (word, other_word) in pairs if word != other_word), min(len(one), len(other)))
 
 
 def terms(text: str) -> Counter[int]:

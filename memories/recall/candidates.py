@@ -24,7 +24,7 @@ from cachetools import LRUCache
 from django.db import connection, transaction
 from django.db.models.base import ModelState
 
-from memories.choices import Echo, EntryType, Fusion
+from memories.choices import Fusion
 from memories.conf import conf
 from memories.index.large_scopes import ScopeIndex, indexes_of
 from memories.index.search_rows import sparse_literal
@@ -547,28 +547,3 @@ def rarest(counts: dict[int, int], entries: int) -> QuestionWords:
         room -= round(by_chance[pair])
         rare_pairs.append(pair)
     return QuestionWords(rare, rare_pairs)
-
-
-def drawn_out(entries: Sequence[Entry]) -> dict[int, list[int]]:
-    """Of each turn that facts drawn from it tell whole, in its own words, the ids of these facts.
-
-    Both would be served otherwise, and neither stand out.
-    """
-    facts = {
-        (origin, _bare(entry.content)): entry.pk
-        for entry in entries
-        if entry.type == EntryType.FACT
-        for origin in entry.origins
-    }
-    drawn: dict[int, list[int]] = {}
-    for entry in entries if facts else ():
-        if entry.echo == Echo.ANSWER and (sides := sides_of(entry.content)):
-            sentences = [_bare(sentence) for sentence in telling_sentences(sides[0])]
-            found = [{facts[key] for origin in entry.origins if (key := (origin, one)) in facts} for one in sentences]
-            if found and all(found):
-                drawn[entry.pk] = sorted(set().union(*found))
-    return drawn
-
-
-def _bare(sentence: str) -> str:
-    return " ".join(sentence.casefold().split()).strip(" .。!！;；,，")

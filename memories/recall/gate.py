@@ -154,24 +154,20 @@ class _Rule:
 
     def matches(self, folded: str, english_text: str, words: set[str]) -> bool:
         """`folded` is the text in lower case, `english_text` its English words in order between spaces, `words` their set."""
+        own_words, phrases, chinese = self._signs
         return (
-            not self._words.isdisjoint(words)
-            or any(phrase in english_text for phrase in self._phrases)
-            or any(sign in folded for sign in self._chinese)
+            not own_words.isdisjoint(words)
+            or any(phrase in english_text for phrase in phrases)
+            or any(sign in folded for sign in chinese)
             or (self.pattern is not None and self.pattern.search(folded) is not None)
         )
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(words("signs", f"{self.name}_english") if self.english else ())
-
-    @cached_property
-    def _phrases(self) -> list[str]:
-        return [f" {phrase.replace('_', ' ')} " for phrase in self._words if "_" in phrase]
-
-    @cached_property
-    def _chinese(self) -> list[str]:
-        return words("signs", f"{self.name}_chinese") if self.chinese else []
+    def _signs(self) -> tuple[frozenset[str], list[str], list[str]]:
+        """Its English words, the phrases among them between spaces, and its Chinese words."""
+        english = frozenset(words("signs", f"{self.name}_english") if self.english else ())
+        phrases = [f" {phrase.replace('_', ' ')} " for phrase in english if "_" in phrase]
+        return english, phrases, words("signs", f"{self.name}_chinese") if self.chinese else []
 
 
 #: In this order; the first that matches names the answer.

@@ -349,12 +349,13 @@ def _corrections(eligible: Sequence["Ranked"]) -> Iterator[tuple["Ranked", "Rank
         entry = newer.entry
         # what it would take back, had nothing else come between: nearly always nothing
         taken_back = {}
+        place = entry.scope_id, entry.session_id, entry.chat_id
         if entry.session_id and _begins_so(entry.content) and may_take_back(statement := statement_of(entry)):
             for pk, other in best.items():
                 is_just_before = (
                     other.entry is not entry
                     and entry.stated_at - MOMENT <= other.entry.stated_at <= entry.stated_at
-                    and _place(other.entry) == _place(entry)
+                    and (other.entry.scope_id, other.entry.session_id, other.entry.chat_id) == place
                     and _is_by_the_same_person(newer, other)
                 )
                 if is_just_before and takes_back(statement, texts[pk] or "\n".join(_answers(other.entry))):
@@ -418,10 +419,6 @@ def _answers(entry: Entry) -> tuple[str, ...]:
 @lru_cache(maxsize=READ_TEXTS)
 def _as_the_user_would(content: str) -> tuple[str, ...]:
     return tuple(in_first_person(sentence) for sentence in spoken_sentences(content) if sentence)
-
-
-def _place(entry: Entry) -> tuple[int, str, str]:
-    return entry.scope_id, entry.session_id, entry.chat_id
 
 
 @lru_cache(maxsize=READ_TEXTS)

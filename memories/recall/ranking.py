@@ -26,13 +26,13 @@ from memories.conf import conf
 from memories.index.search_rows import bm25_weights
 from memories.kinds import decay, unread_decay
 from memories.language import text
-from memories.language.quoting import is_turn, sides_of, substance_of
+from memories.language.quoting import is_turn, sides_of, substance_of, telling_sentences
 from memories.language.word_lists import pattern
 from memories.models import Entry, Evidence
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall import people
-from memories.recall.candidates import Candidate, Match, drawn_out, full_text_ranks
+from memories.recall.candidates import Candidate, Match, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, READ_TEXTS, Authorship, Sender, sender_of
 from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
@@ -141,9 +141,9 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
             item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)
         ranked.append(item)
     if parsed.features:
-        question = Question.of(query.message, parsed)
+        question = Question(parsed.words, _pairs(query.message))
         for item in ranked:
-            row = Row(item.candidate, item.entry, item.entry.scope.index_length)
+            row = Row(item.candidate, _statement_of(item.entry.content), item.entry.scope.index_length)
             parts = {name: weight * FEATURES[name](row, question) for name, weight in parsed.features.items() if weight}
             item.features = {name: value for name, value in parts.items() if value}
             item.score += sum(item.features.values())
@@ -175,12 +175,34 @@ def told_count(query: Query, ranked: Sequence[Ranked]) -> int:
 
 
 def _mark_drawn_out(ranked: Sequence[Ranked]) -> None:
-    """Mark turns that facts tell whole; the one fact of a turn stands as near as that did."""
-    items = {item.entry.pk: item for item in ranked}
-    for turn, facts in drawn_out([item.entry for item in ranked]).items():
-        items[turn].reason = "duplicate"
-        if len(facts) == 1:
-            items[facts[0]].score = max(items[facts[0]].score, items[turn].score)
+    """Mark turns that facts drawn from them tell whole, in their words; the one fact of a turn stands as near as that.
+
+    Both would be served otherwise, and neither stand out.
+    """
+    facts = {
+        (origin, _bare(item.entry.content)): item
+        for item in ranked
+        if item.entry.type == EntryType.FACT
+        for origin in item.entry.origins
+    }
+    for item in ranked if facts else ():
+        entry = item.entry
+        if entry.echo == Echo.ANSWER and (sides := sides_of(entry.content)):
+            sentences = [_bare(sentence) for sentence in telling_sentences(sides[0])]
+            drawn = [
+                [facts[key] for origin in entry.origins if (key := (origin, sentence)) in facts]
+                for sentence in sentences
+            ]
+            if drawn and all(drawn):
+                item.reason = "duplicate"
+                by_pk = {fact.entry.pk: fact for of_sentence in drawn for fact in of_sentence}
+                if len(by_pk) == 1:
+                    (fact,) = by_pk.values()
+                    fact.score = max(fact.score, item.score)
+
+
+def _bare(sentence: str) -> str:
+    return " ".join(sentence.casefold().split()).strip(" .。!！;；,，")
 
 
 def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
@@ -451,16 +473,11 @@ _TIME_WORDS = pattern("features", "time_words", re.IGNORECASE)
 _RANK_HALF = 60  # as in reciprocal rank fusion
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What the features read of a question."""
 
     words: Words
     pairs: frozenset[tuple[str, str]]
-
-    @classmethod
-    def of(cls, message: str, parsed: ParsedQuery) -> "Question":
-        return cls(parsed.words, _pairs(message))
 
 
 class Statement:
@@ -473,10 +490,6 @@ class Statement:
     @cached_property
     def counts(self) -> Counter[int]:
         return text.terms(self.own_words)
-
-    @cached_property
-    def length(self) -> int:
-        return self.counts.total()
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -498,17 +511,12 @@ class Statement:
 _statement_of = lru_cache(maxsize=READ_TEXTS)(Statement)
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """What the features read of a candidate."""
 
     candidate: Candidate
-    entry: Entry
+    statement: Statement
     average: float  # length of the scope's entries, in terms
-
-    @cached_property
-    def statement(self) -> Statement:
-        return _statement_of(self.entry.content)
 
 
 def _words_of_others(row: Row, question: Question) -> float:
@@ -516,7 +524,7 @@ def _words_of_others(row: Row, question: Question) -> float:
         return 0.0
     counts, shares = row.statement.counts, question.words.shares
     shared = Counter({term: counts[term] for term in shares if term in counts})
-    own = bm25_weights(shared, row.statement.length, row.average)
+    own = bm25_weights(shared, counts.total(), row.average)
     return -2 * sum(shares[term] * weight for term, weight in own.items())
 
 

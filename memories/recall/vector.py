@@ -320,14 +320,8 @@ def vector_of(search: Search, message: str, result: "Recall", *, is_weighed: boo
     with result.timed("average"):
         centroid = centroid_of(query.scopes, model)
     cjk, vector = is_cjk(query.message), embedded.vectors[0]
-    shift = None if is_weighed or "\n" in message else shift_of(vector, model, query.message, cjk=cjk)
+    shift, background = None, None if is_weighed or "\n" in message else background_of(model.name)
+    if background is not None:  # towards what answers it or, if it asks nothing, what bears on it
+        share = 1.0 if is_remark(query.message) else SHIFT_SHARE
+        shift = background.shift(normalise(vector), SCRIPTS[cjk], share)
     return centre_query(vector, centroid, model, unrelated_of(provider), cjk=cjk, shift=shift)
-
-
-def shift_of(vector: Sequence[float], model: EmbeddingModel, message: str, *, cjk: bool) -> Shift | None:
-    """What moves a message towards what answers it or, if it asks nothing, what bears on it."""
-    background = background_of(model.name)
-    if background is None:
-        return None
-    share = 1.0 if is_remark(message) else SHIFT_SHARE
-    return background.shift(normalise(vector), SCRIPTS[cjk], share)

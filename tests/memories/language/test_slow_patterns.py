@@ -53,7 +53,7 @@ BOUNDS |= {
 BOUNDS |= {
     f"memories.language.compare.{name}": compare.MOST_CHARS
     for name in (
-        *("_ENDINGS", "_RENEWALS", "_KEPT_COMPANY", "_NAMED_FIRST", "_UNDONE", "_ABOUT_OTHERS", "_PART", "_ELSEWHERE"),
+        *("_ENDINGS", "_RENEWALS", "_NAMED_FIRST", "_UNDONE", "_ABOUT_OTHERS", "_PART", "_ELSEWHERE"),
         *("_OWNER", "_NO_OWNER", "_OF_ONESELF", "_LEFT_", "_NO_END"),
     )
 }
