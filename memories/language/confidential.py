@@ -45,11 +45,8 @@ from memories.language.word_lists import deferred, pattern, source, word_set, wo
 #: Characters of a text that are looked at beside a word for a secret.
 _AFTER, _BEFORE = 110, 70
 #: What is looked for first: of words that begin alike the longer ones.
-_KINDS = (
-    SecretKind.KEY,
-    *(kind for kind in SecretKind if kind not in (SecretKind.KEY, SecretKind.PASSWORD, SecretKind.CODE)),
-)
-_KINDS += (SecretKind.PASSWORD, SecretKind.CODE)
+_LAST_KINDS = (SecretKind.PASSWORD, SecretKind.CODE)
+_KINDS = (SecretKind.KEY, *(kind for kind in SecretKind if kind not in (SecretKind.KEY, *_LAST_KINDS)), *_LAST_KINDS)
 #: One of these is part of every word for a secret.
 _STEMS = tuple(word.replace("_", " ") for word in words("confidential", "stems"))
 _NOUN = deferred(

@@ -292,18 +292,16 @@ _INNER_CAPITAL = deferred(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 _USES = deferred(r"\b(am|are|is) using\b", re.IGNORECASE)
 
 
-def _date(match: re.Match[str]) -> str:
-    """三月三号 as 3月3日."""
-    return f"{numeral(match[1])}月{numeral(match[2])}日"
-
-
-#: What is the same in full and in short: 九月份, 周五之前, 是一辆蓝色的车, and «the car's a Volvo», where nothing is
-#: anybody's; «2 till 3», «to Anna and to Bob», «I don't like any fish», «I like fish a lot».
+#: What is the same in full and in short: 三月三号, 九月份, 周五之前, 是一辆蓝色的车, and «the car's a Volvo», where
+#: nothing is anybody's; «2 till 3», «to Anna and to Bob», «I don't like any fish», «I like fish a lot».
 _LONGER = tuple(
     (deferred(longer, re.IGNORECASE), shorter)
     for longer, shorter in (
         (f"(?<=[{NUMERALS}\\d]月)份", ""),
-        (f"([{NUMERALS}\\d]{{1,3}})月([{NUMERALS}\\d]{{1,3}})[日号]", _date),
+        (
+            f"([{NUMERALS}\\d]{{1,3}})月([{NUMERALS}\\d]{{1,3}})[日号]",
+            lambda match: f"{numeral(match[1])}月{numeral(match[2])}日",
+        ),
         ("(?<=[日号点月年天末一二三四五六])之(?=[前后])", ""),
         ("(?<=是)一(?=[辆只条间台部位本])", ""),
         (f"(?<=色)的(?=[{HAN}])", ""),

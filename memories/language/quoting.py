@@ -99,13 +99,9 @@ def substance_of(content: str, echo: str | None) -> str:
     return "\n".join(telling_sentences(sides[0])) if sides else content
 
 
-def telling_sentences(message: str) -> list[str]:
-    """The sentences of a message that tell something."""
-    return list(_telling(message))
-
-
 @lru_cache(maxsize=4_096)  # recall reads the same turns question after question
-def _telling(message: str) -> tuple[str, ...]:
+def telling_sentences(message: str) -> tuple[str, ...]:
+    """The sentences of a message that tell something."""
     return tuple(sentence for sentence in spoken_sentences(message) if sentence.strip() and tells_something(sentence))
 
 

@@ -97,7 +97,8 @@ def assess(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQue
     )
     if not (parsed.about_asker and has_words_of_others(ranked)):
         return assess_all(ranked, usable, parsed, entries)
-    own = assess_all(_of_asker(ranked), _of_asker(usable), parsed, entries)
+    own_ranked, own_usable = ([item for item in items if item.sender.may_be_asker] for items in (ranked, usable))
+    own = assess_all(own_ranked, own_usable, parsed, entries)
     if own.verdict != FOUND:
         own = assess_all(ranked, usable, parsed, entries)
         own = replace(own, verdict=_worse(own.verdict, WEAK))
@@ -239,10 +240,6 @@ def _read_question(message: str) -> tuple[bool, frozenset[int]]:
 
 
 _terms_of = lru_cache(maxsize=2_048)(text.terms)
-
-
-def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
-    return [item for item in items if item.sender.may_be_asker]
 
 
 def _graded(value: float, weak_line: float, found_line: float) -> str:

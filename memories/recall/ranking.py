@@ -388,7 +388,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
         for item in candidates:
             item.reason = "limit"
         pool = _Duplicates(candidates)
-        selection = _within_quotas(pool, policies, limit) if quotas else pool.without_copies()[:limit]
+        selection = _within_quotas(pool, policies if quotas else None, limit)
         turns = [item.entry for item in selection if is_turn(item.entry.type, item.entry.content)]
         origins = {origin for turn in turns for origin in turn.origins}
         summaries = [item.entry for item in selection if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
@@ -420,10 +420,6 @@ class _Duplicates:
     def in_order(self, items: Sequence[Ranked]) -> list[Ranked]:
         return sorted(items, key=lambda item: self._places[item.entry.fingerprint])
 
-    def without_copies(self) -> list[Ranked]:
-        own = _fingerprints(self.users)
-        return self.in_order([*self.users, *(item for item in self.chats if item.entry.fingerprint not in own)])
-
     def copies_of(self, selection: Sequence[Ranked]) -> list[Ranked]:
         """What was left out and is served from the other scope."""
         served_keys = {(item.entry.fingerprint, item.scope_kind) for item in selection}
@@ -435,8 +431,11 @@ class _Duplicates:
         ]
 
 
-def _within_quotas(pool: _Duplicates, policies: Policies, limit: int) -> list[Ranked]:
-    """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota."""
+def _within_quotas(pool: _Duplicates, policies: Policies | None, limit: int) -> list[Ranked]:
+    """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota.
+
+    Without policies there are no quotas: each memory once, the best first.
+    """
     of_user, rest = _split_by_quota(pool.users, policies)
     own = _fingerprints(of_user)
     of_chat, _over = _split_by_quota([item for item in pool.chats if item.entry.fingerprint not in own], policies)
@@ -446,14 +445,14 @@ def _within_quotas(pool: _Duplicates, policies: Policies, limit: int) -> list[Ra
     return selection + fill[: limit - len(selection)]
 
 
-def _split_by_quota(items: Sequence[Ranked], policies: Policies) -> tuple[list[Ranked], list[Ranked]]:
+def _split_by_quota(items: Sequence[Ranked], policies: Policies | None) -> tuple[list[Ranked], list[Ranked]]:
     """Those within the quota of their kind, and those over it."""
     count: Counter[tuple[str, str]] = Counter()
     within: list[Ranked] = []
     over: list[Ranked] = []
     for item in items:
         kind = (item.entry.type, item.scope_kind)
-        quota = policies.quota(*kind)
+        quota = policies.quota(*kind) if policies is not None else None
         if quota is not None and count[kind] >= quota:
             item.reason = "quota"
             over.append(item)
