@@ -387,8 +387,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     while True:
         for item in candidates:
             item.reason = "limit"
-        pool = _Duplicates(candidates)
-        selection = _within_quotas(pool, policies if quotas else None, limit)
+        selection = _within_quotas(candidates, policies if quotas else None, limit)
         turns = [item.entry for item in selection if is_turn(item.entry.type, item.entry.content)]
         origins = {origin for turn in turns for origin in turn.origins}
         summaries = [item.entry for item in selection if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
@@ -398,49 +397,35 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
         candidates = [item for item in candidates if item.entry.pk not in redundant]
     for item in selection:
         item.reason = "served"
-    for item in pool.copies_of(selection):
-        item.reason = "duplicate"
+    served_keys = {(item.entry.fingerprint, item.scope_kind) for item in selection}
     kept_pks = {item.entry.pk for item in candidates}
     for item in ranked:
-        if item.reason not in _DECIDED and item.entry.pk not in kept_pks:
-            item.reason = "duplicate"
+        if item.reason != "served" and item.reason not in _DECIDED:
+            other = ScopeKind.CHAT if item.scope_kind == ScopeKind.USER else ScopeKind.USER
+            if item.entry.pk not in kept_pks or (item.entry.fingerprint, other) in served_keys:
+                item.reason = "duplicate"
     return best_first(selection)
 
 
-class _Duplicates:
-    """Candidates in their order, and which of them say the same in the user's scope and in the chat's."""
-
-    def __init__(self, items: Sequence[Ranked]) -> None:
-        self._places: dict[str, int] = {}
-        for place, item in enumerate(items):
-            self._places.setdefault(item.entry.fingerprint, place)
-        self.users = self.in_order([item for item in items if item.scope_kind == ScopeKind.USER])
-        self.chats = [item for item in items if item.scope_kind == ScopeKind.CHAT]
-
-    def in_order(self, items: Sequence[Ranked]) -> list[Ranked]:
-        return sorted(items, key=lambda item: self._places[item.entry.fingerprint])
-
-    def copies_of(self, selection: Sequence[Ranked]) -> list[Ranked]:
-        """What was left out and is served from the other scope."""
-        served_keys = {(item.entry.fingerprint, item.scope_kind) for item in selection}
-        other = {ScopeKind.USER: ScopeKind.CHAT, ScopeKind.CHAT: ScopeKind.USER}
-        return [
-            item
-            for item in (*self.users, *self.chats)
-            if item.reason != "served" and (item.entry.fingerprint, other[ScopeKind(item.scope_kind)]) in served_keys
-        ]
-
-
-def _within_quotas(pool: _Duplicates, policies: Policies | None, limit: int) -> list[Ranked]:
+def _within_quotas(items: Sequence[Ranked], policies: Policies | None, limit: int) -> list[Ranked]:
     """The best of each kind up to its quota, then the best of the rest, never more of the chat than its quota.
 
-    Without policies there are no quotas: each memory once, the best first.
+    What both scopes hold stands at the place of the better one. Without policies there are no quotas: each memory once.
     """
-    of_user, rest = _split_by_quota(pool.users, policies)
-    own = _fingerprints(of_user)
-    of_chat, _over = _split_by_quota([item for item in pool.chats if item.entry.fingerprint not in own], policies)
-    selection = pool.in_order([*of_user, *of_chat])[:limit]
-    from_chat = _fingerprints([item for item in selection if item.scope_kind == ScopeKind.CHAT])
+    places: dict[str, int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(item.entry.fingerprint, place)
+
+    def in_order(some: Sequence[Ranked]) -> list[Ranked]:
+        return sorted(some, key=lambda item: places[item.entry.fingerprint])
+
+    users = in_order([item for item in items if item.scope_kind == ScopeKind.USER])
+    of_user, rest = _split_by_quota(users, policies)
+    own = {item.entry.fingerprint for item in of_user}
+    chats = [item for item in items if item.scope_kind == ScopeKind.CHAT and item.entry.fingerprint not in own]
+    of_chat, _over = _split_by_quota(chats, policies)
+    selection = in_order([*of_user, *of_chat])[:limit]
+    from_chat = {item.entry.fingerprint for item in selection if item.scope_kind == ScopeKind.CHAT}
     fill = [item for item in rest if item.entry.fingerprint not in from_chat]
     return selection + fill[: limit - len(selection)]
 
@@ -460,10 +445,6 @@ def _split_by_quota(items: Sequence[Ranked], policies: Policies | None) -> tuple
             count[kind] += 1
             within.append(item)
     return within, over
-
-
-def _fingerprints(items: Sequence[Ranked]) -> set[str]:
-    return {item.entry.fingerprint for item in items}
 
 
 _WEIGHTS = Path(__file__).parent / "data" / "features.toml"
