@@ -262,7 +262,9 @@ def decoys(statement: str, quote: str, messages: str, people: Sequence[str], cha
         lambda: other_person(statement, messages, people, chance),
     ]
     chance.shuffle(makers)
-    makers += [lambda: denied(quote), lambda: attributed(quote, messages, chance)]  # of any quote
+    # of any quote: denied, and in another's mouth
+    makers.append(lambda: f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}")
+    makers.append(lambda: attributed(quote, messages, chance))
     for make in makers:
         if (decoy := make()) and decoy != statement and fold(decoy) not in fold(messages):
             yield decoy
@@ -298,11 +300,6 @@ def other_person(statement: str, messages: str, people: Sequence[str], chance: r
         return ""
     old = user.group() if user else named_people[0]
     return statement.replace(old, _stranger(statement, messages, chance))
-
-
-def denied(quote: str) -> str:
-    """The words, with a denial."""
-    return f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}"
 
 
 def attributed(quote: str, messages: str, chance: random.Random) -> str:

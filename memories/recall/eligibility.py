@@ -36,7 +36,7 @@ from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.operations import require_history
 from memories.models.policy import Policies
-from memories.recall.query import BY_MATCH_ALONE, Query, is_group, opening_of, rows_of, sql_parts
+from memories.recall.query import BY_MATCH_ALONE, Query, opening_of, rows_of, sql_parts
 from memories.recall.question import is_about_asking, projects_named
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
@@ -137,7 +137,7 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     """
     conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"]
     # by the least trusted of all it rests on: no condition where everything may be served here (A20)
-    denied = policies.denied(Act.GROUP if any(map(is_group, query.places)) else Act.DIRECT)
+    denied = policies.denied(Act.GROUP if query.in_group else Act.DIRECT)
     trusted: Condition = (["e.trust <> ALL(%(not_served)s::text[])"], {"not_served": denied}) if denied else ([], {})
     return all_of((conditions, {}), in_time_filter(query, policies, now), audience_filter(query), trusted)
 
@@ -177,7 +177,7 @@ def audience_filter(query: Query) -> Condition:
     the group may hear them (A3)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
-    if any(is_group(place) for place in query.places):
+    if query.in_group:
         conditions += [_SQL["no_credential"].format(**_OF_SECRETS), _SQL["no_suspect"].format()]
         parameters |= scope_filter(query)[1]
     for n, place in enumerate(query.places):
@@ -232,7 +232,7 @@ def request_filter(query: Query) -> Condition:
 def secret_filter(query: Query) -> Condition:
     """A secret is served to a question for its kind; where several people hear the answer, to none."""
     kinds = asked_kinds(query.message)
-    if len(kinds) == len(SecretKind) or any(is_group(place) for place in query.places):
+    if len(kinds) == len(SecretKind) or query.in_group:
         return [], {}
     return [_SQL["not_asked_for"].format(**_OF_SECRETS)], scope_filter(query)[1] | {"asked_secrets": sorted(kinds)}
 
@@ -245,7 +245,7 @@ def recognised_filter(query: Query) -> Condition:
 def asks_for_secrets(query: Query) -> bool:
     """Whether a question asks for secrets of some kind where they may be served: those that are left are meant."""
     kinds = asked_kinds(query.message)
-    return 0 < len(kinds) < len(SecretKind) and not any(is_group(place) for place in query.places)
+    return 0 < len(kinds) < len(SecretKind) and not query.in_group
 
 
 def echo_filter(query: Query) -> Condition:

@@ -31,7 +31,7 @@ from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
 from memories.recall.people import Sender, sender_with_id
-from memories.recall.query import Mode, Query, Search, SearchScope, is_group, rows_of
+from memories.recall.query import Mode, Query, Search, SearchScope, rows_of
 from memories.recall.question import NAMED_EXACTLY, DateRange, event_words, is_about_past
 from memories.recall.ranking import Ranked
 from memories.recall.vector import CentredQuery
@@ -159,7 +159,7 @@ def retrieve_events(
     ]
     guard = credential_guard(query.workspace_id, query.scopes if events else [])
     events = [event for event in events if not guard.reveals(event.content, [event.path, *event.rests_on])]
-    if any(is_group(place) for place in query.places):  # what speaks to a model is for no group (A18)
+    if query.in_group:  # what speaks to a model is for no group (A18)
         events = [
             replace(event, content=without_orders(event.content)) if event.rests_on else event for event in events
         ]

@@ -162,11 +162,6 @@ class SearchScope:
     ref: ScopeRef
 
 
-def is_group(place: SearchScope) -> bool:
-    """Whether several people hear what is served of this scope."""
-    return place.ref.in_group or place.scope.kind == ScopeKind.CHAT
-
-
 @dataclass(frozen=True, kw_only=True)
 class Query:
     """A question to memory. Everything but the message narrows what may be served."""
@@ -216,6 +211,11 @@ class Query:
             return {}
         lines = {place.scope.pk: place.scope.relevance_likely for place in self.places}
         return {scope: line for scope, line in lines.items() if line is not None}
+
+    @property
+    def in_group(self) -> bool:
+        """Whether several people hear what is served of any of its scopes."""
+        return any(place.ref.in_group or place.scope.kind == ScopeKind.CHAT for place in self.places)
 
     @property
     def asks_for_anything(self) -> bool:

@@ -41,7 +41,7 @@ from memories.language.word_lists import deferred, pattern, word_set, words
 from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past, names_project
 from memories.recall.people import is_about_asker
-from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, term_frequencies
 
 # -- whom and what a message names
 
@@ -351,8 +351,7 @@ def resolve(query: Query) -> Query:
     """
     if query.mode in BY_MATCH_ALONE:
         return query
-    is_private = not any(map(is_group, query.places))
-    relations = relations_named(query.message, query.scopes) if is_private else ()
+    relations = () if query.in_group else relations_named(query.message, query.scopes)
     resolved = query.resolved or persons.resolve(query.message, query.recent)
     return replace(query, resolved=resolved, relations=relations) if resolved or relations else query
 
