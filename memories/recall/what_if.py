@@ -99,7 +99,7 @@ def ask_again(
             if was.degraded != would.degraded:  # an embedder that came or went in between is no policy's doing
                 continue
             result.asked += len(group)
-            served_pks, would_be = _ids(was), _ids(would)
+            served_pks, would_be = ([item.entry.pk for item in other.served] for other in (was, would))
             if served_pks != would_be:
                 result.others.append(OtherAnswer(group[0], served_pks, would_be, len(group)))
     result.seconds = time.monotonic() - begun
@@ -185,10 +185,6 @@ def answer(query: Query, opening: Opening, present: Policies, *, now: datetime, 
     is_default = query.limit == int(present.weight("MAX_RECALLS"))
     adjusted_query = replace(query, opening=opening, limit=opening.most_recalls if is_default else query.limit)
     return recall.recall(adjusted_query, now=now, zone=zone, embed_seconds=EMBED_SECONDS, recorded=False)
-
-
-def _ids(answer: recall.Recall) -> list[int]:
-    return [item.entry.pk for item in answer.served]
 
 
 @contextmanager
