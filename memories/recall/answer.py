@@ -23,13 +23,7 @@ from memories.entries.evidence import evidence_of
 from memories.files.layout import scope_folder
 from memories.kinds import SECRET
 from memories.language import quoting, text
-from memories.language.quoting import (
-    asks_something,
-    sides_of,
-    speaks_to_models,
-    telling_sentences,
-    without_orders,
-)
+from memories.language.quoting import asks_something, sides_of, speaks_to_models, telling_sentences, without_orders
 from memories.language.text import nearest_sentence, spoken_sentences
 from memories.models import DailyEvent, Entry, Evidence, Scope
 from memories.models.policy import Policies

@@ -51,16 +51,7 @@ from memories.recall.eligibility import (
     scope_filter,
     secret_filter,
 )
-from memories.recall.query import (
-    BY_MATCH_ALONE,
-    Mode,
-    ParsedQuery,
-    Query,
-    Search,
-    rows_of,
-    sql_parts,
-    term_frequencies,
-)
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Search, rows_of, sql_parts, term_frequencies
 from memories.recall.question import NAMED_EXACTLY
 from memories.recall.vector import CentredQuery
 

@@ -27,14 +27,7 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import (
-    BY_MATCH_ALONE,
-    Query,
-    Search,
-    SearchScope,
-    rows_of,
-    searched_part,
-)
+from memories.recall.query import BY_MATCH_ALONE, Query, Search, SearchScope, rows_of, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
