@@ -45,13 +45,13 @@ from memories.audit.models import AuditEvent
 from memories.batches import branch
 from memories.choices import Operation, PolicyKind
 from memories.entries.history import stored_columns
+from memories.evaluation import what_if
 from memories.evaluation.pinned import NewlyFailing, newly_failing
 from memories.kinds import SECRET
 from memories.lifecycle import expiry
 from memories.models import Change, Entry, Policy, Workspace
 from memories.models.change import acting
 from memories.models.policy import Policies, Subject
-from memories.recall import what_if
 from memories.staff.rights import VIEW, Needs, holds, may_in, needs, workspaces_of
 from memories.staff.roles import Right
 

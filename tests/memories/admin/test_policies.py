@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from memories.audit.models import AuditRecord
 from memories.choices import PolicyKind
+from memories.evaluation import what_if
 from memories.lifecycle import expiry
 from memories.models import Change, Entry, PinnedTest, Policy, RecallTrace
 from memories.models.policy import Policies
-from memories.recall import what_if
 from tests.memories.admin.conftest import House
 
 pytestmark = pytest.mark.django_db

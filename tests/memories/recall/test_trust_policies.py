@@ -8,9 +8,9 @@ from django.db import IntegrityError, transaction
 from memories.choices import Act, EntryType, Origin, PolicyKind, Source
 from memories.consolidation.compression import merging
 from memories.entries import CONTRADICTED_BY, remember
+from memories.evaluation import what_if
 from memories.models import Entry, Policy, RecallTrace, Scope, Slot, Workspace
 from memories.models.policy import NOT_TRUSTED, Policies, trust_name
-from memories.recall import what_if
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft
 from tests.memories.entries.test_duplicates import WORDS
 
