@@ -1,7 +1,6 @@
 """What a question leaves out is found in the messages before it and in what the scope knows of people (D1)."""
 
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -87,19 +86,8 @@ def test_a_question_that_names_its_things_is_searched_as_before(
     tell(scope, "Lena was born on 3 May.", "Tom was born on 9 August.", "小敏的生日是五月三号。")
     seen: list[tuple[str, dict[str, Any]]] = []
 
-    class Watched:
-        def __enter__(self) -> Any:
-            self._cursor = real.cursor()
-            inner = self._cursor.__enter__()
-            execute = inner.execute
-            monkeypatch.setattr(inner, "execute", lambda sql, given: seen.append((sql, given)) or execute(sql, given))
-            return inner
-
-        def __exit__(self, *error: Any) -> None:
-            self._cursor.__exit__(*error)
-
-    real = candidates.connection
-    monkeypatch.setattr(candidates, "connection", SimpleNamespace(cursor=Watched, alias=real.alias))
+    rows_of = candidates.rows_of
+    monkeypatch.setattr(candidates, "rows_of", lambda sql, given: seen.append((sql, given)) or rows_of(sql, given))
     ask(question, scope, need="off")
     ask(question, scope, need="off", recent=messages(["I met Anna in Porto.", "How is she?"]))
     assert len(seen) == 2 and seen[0] == seen[1]
