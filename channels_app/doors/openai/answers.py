@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ class Answer:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
-        self._calls: dict[int, dict[str, Any]] = {}
+        self.by_number: dict[int, dict[str, Any]] = {}  # its calls by the numbers the events of a stream give them
 
     @property
     def text(self) -> str:
@@ -24,17 +25,7 @@ class Answer:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        return list(self._calls.values())
-
-    @property
-    def numbered(self) -> list[tuple[int, dict[str, Any]]]:
-        """The calls with the numbers the events of a stream give them."""
-        return list(self._calls.items())
-
-    @property
-    def message(self) -> dict[str, Any]:
-        """It as a message of the conversation."""
-        return {"role": "assistant", "content": self.text or None, "tool_calls": self.calls}
+        return list(self.by_number.values())
 
     def add(self, data: Any) -> None:
         """A whole answer, or an event of a stream; what is neither says nothing."""
@@ -42,7 +33,7 @@ class Answer:
         if isinstance(message.get("content"), str):
             self._texts.append(message["content"])
         for n, call in enumerate(calls_in(message)):
-            whole = self._calls.setdefault(call.get("index", n), {"type": "function"})
+            whole = self.by_number.setdefault(call.get("index", n), {"type": "function"})
             function = whole.get("function") or {}
             more = call.get("function") or {}
             arguments = (function.get("arguments") or "") + (more.get("arguments") or "")
@@ -78,25 +69,20 @@ class Events:
     """Server-sent events, cut out of bytes that come as they like."""
 
     def __init__(self) -> None:
-        self._rest = b""
-
-    @property
-    def rest(self) -> bytes:
-        """The beginning of one that has not ended."""
-        return self._rest
+        self.rest = b""  # the beginning of one that has not ended
 
     def cut(self, part: bytes) -> Iterator[bytes]:
         """Those that end in these bytes, each with its blank line."""
-        *lines, self._rest = (self._rest + part).splitlines(keepends=True) or [b""]
-        if self._rest.endswith(b"\n"):
-            lines, self._rest = [*lines, self._rest], b""
+        *lines, self.rest = (self.rest + part).splitlines(keepends=True) or [b""]
+        if self.rest.endswith(b"\n"):
+            lines, self.rest = [*lines, self.rest], b""
         event = b""
         for line in lines:
             event += line
             if not line.strip():
                 yield event
                 event = b""
-        self._rest = event + self._rest
+        self.rest = event + self.rest
 
 
 def data_of(event: bytes) -> Any:
@@ -183,18 +169,14 @@ def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for call in (call for message in messages for call in calls_in(message)):
         function: Any = call.get("function")
         name = function.get("name") if isinstance(function, dict) else None
-        if isinstance(name, str) and cut(name).strip():
-            result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
-            tool_call = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
-            tool_calls.append(tool_call.cleaned())
+        if not (isinstance(name, str) and cut(name).strip()):
+            continue
+        # Arguments come as a text; one that is no JSON, or long, is told as it begins
+        text = function.get("arguments")
+        arguments: Any = text[:CALL_CHARS] if isinstance(text, str) else None
+        if isinstance(text, str) and len(text) <= CALL_CHARS:
+            with suppress(ValueError, RecursionError):
+                arguments = json.loads(text, parse_constant=str)
+        result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
+        tool_calls.append(ToolCall(cut(name)[:NAME_CHARS], arguments, result or None).cleaned())
     return tool_calls[-CALLS_MOST:]
-
-
-def _arguments(text: Any) -> Any:
-    """The arguments of a call, which come as a text; one that is no JSON, or long, is told as it begins."""
-    if not isinstance(text, str):
-        return None
-    try:
-        return json.loads(text, parse_constant=str) if len(text) <= CALL_CHARS else text[:CALL_CHARS]
-    except (ValueError, RecursionError):
-        return text

@@ -32,7 +32,7 @@ from channels_app.doors.openai.answers import (
     read_messages,
     with_memory,
 )
-from channels_app.doors.openai.errors import ProxyFull, TooManyChats, UpstreamBroken, answer_error, openai_error
+from channels_app.doors.openai.errors import ProxyFull, ProxyOff, TooManyChats, UpstreamBroken, answer_error
 from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
 from memories.api.access import caller_of
 from memories.api.calls import Method
@@ -107,7 +107,9 @@ class Exchange(Generic[OutputOf, ToolsOf]):
             self._output.add(data_of(events.rest))
         except (httpx.RequestError, *upstream.FAILURES) as error:
             log.warning("proxy.broken", problem=type(error).__name__)
-            yield self._error_event(openai_error(UpstreamBroken()))
+            broken = UpstreamBroken()
+            problem = {"message": str(broken.detail), "type": "server_error", "param": None}
+            yield self._error_event({**problem, "code": broken.default_code})
 
     def _ask(self, payload: dict[str, Any]) -> None:
         self._payload, self._output = payload, self._new_output()
@@ -118,6 +120,7 @@ class Exchange(Generic[OutputOf, ToolsOf]):
         raise NotImplementedError
 
     def _error_event(self, problem: dict[str, Any]) -> bytes:
+        """An error in the middle of a stream, as OpenAI's clients read it."""
         raise NotImplementedError
 
     def _events(self) -> Iterator[bytes]:
@@ -174,7 +177,8 @@ class ChatExchange(Exchange[Answer, MemoryTools]):
             if not self._output.calls:
                 return
             answer = self._output
-            if not self._goes_on(answer.message):
+            message = {"role": "assistant", "content": answer.text or None, "tool_calls": answer.calls}
+            if not self._goes_on(message):
                 yield from tools.events_for_bot(held_events, answer)
                 return
             if not 200 <= self.response.status < 300:
@@ -182,7 +186,7 @@ class ChatExchange(Exchange[Answer, MemoryTools]):
                 return
 
     def _error_event(self, problem: dict[str, Any]) -> bytes:
-        return b"\n\ndata: " + json.dumps(problem).encode() + b"\n\n"
+        return b"\n\ndata: " + json.dumps({"error": problem}).encode() + b"\n\n"
 
     def _goes_on(self, message: dict[str, Any]) -> bool:
         """Whether the model was asked again, with what memory answered to its calls."""
@@ -301,7 +305,8 @@ class ProxyView(APIView):
         return answer_error
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        upstream.check_is_on()
+        if not settings.MEMORY_PROXY_BASE_URL:
+            raise ProxyOff
         super().initial(request, *args, **kwargs)
 
     def perform_authentication(self, request: Request) -> None:
@@ -330,7 +335,9 @@ class MemoryView(ProxyView):
         upstream.check_model(body.get("model"))
         with ExitStack() as resources:
             resources.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
-            prompt = None if is_off(request) else self.asked_in(request, body)
+            # A chat may say that it is to be neither remembered nor helped by memory
+            is_off = request.headers.get(OFF, "").lower() in ("off", "no", "false", "0")
+            prompt = None if is_off else self.asked_in(request, body)
             user = next(filter(None, map(body.get, self.user_fields)), None)
             memory = Memory(request, address_of(request.headers, user), prompt)
             wants_tools = memory.is_on and is_on(request.headers, TOOLS)
@@ -369,11 +376,6 @@ class ChatView(MemoryView):
         tools = MemoryTools(memory, payload, caller_of(self.request).language) if has_tools else None
         let_go()
         return ChatExchange(memory, payload, tools)
-
-
-def is_off(request: Request) -> bool:
-    """Whether a chat says that it is to be neither remembered nor helped by memory."""
-    return request.headers.get(OFF, "").lower() in ("off", "no", "false", "0")
 
 
 class ModelsView(ProxyView):

@@ -1,7 +1,5 @@
 """What the proxy itself refuses, in OpenAI's form; what the upstream refuses is passed on as it came."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 from drf_standardized_errors.handler import exception_handler
 from drf_standardized_errors.types import ExceptionHandlerContext
@@ -59,11 +57,6 @@ class UpstreamBroken(APIException):
     status_code = status.HTTP_502_BAD_GATEWAY
     default_detail = _("The upstream of the proxy broke off its answer.")
     default_code = "upstream_broken"
-
-
-def openai_error(error: APIException) -> dict[str, Any]:
-    """An error in the middle of a stream, as OpenAI's clients read it."""
-    return {"error": {"message": str(error.detail), "type": "server_error", "param": None, "code": error.default_code}}
 
 
 def answer_error(error: Exception, context: ExceptionHandlerContext) -> Response | None:

@@ -169,7 +169,7 @@ class MemoryTools:
     def events_for_bot(self, events: Sequence[bytes], answer: Answer) -> Iterator[bytes]:
         """Events as the bot is to see them: the calls that are left are numbered anew."""
         numbers: dict[int, int] = {}
-        for n, call in answer.numbered:
+        for n, call in answer.by_number.items():
             if not self._is_own(call):
                 numbers[n] = len(numbers)
         for event in events:

@@ -116,8 +116,7 @@ class OwnTools:
         their_names = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
         own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in their_names]
         self.names = {tool.name for tool in own}
-        functions = [tool.definition(Form.OPENAI, language)["function"] for tool in own]
-        self._offered = [{"type": "function", **function} for function in functions]
+        self._offered = [tool.definition(Form.OPENAI_RESPONSES, language) for tool in own]
         self.rounds = 0
 
     def is_own(self, item: Mapping[str, Any]) -> bool:
@@ -191,7 +190,10 @@ class ResponsesView(MemoryView):
         self, memory: Memory, prompt: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
     ) -> "ResponseExchange":
         caller = caller_of(self.request)
-        payload = with_instructions(body, text)
+        # A text of memory stands behind the bot's own instructions
+        payload, own = dict(body), body.get("instructions")
+        if text and (own is None or isinstance(own, str)):
+            payload["instructions"] = f"{own}\n\n{text}" if own else text
         tools = OwnTools(memory, payload.get("tools"), caller.language) if has_tools else None
         let_go()
         return ResponseExchange(memory, prompt, caller.workspace_id, payload, tools)
@@ -255,7 +257,7 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
                 return
 
     def _error_event(self, problem: dict[str, Any]) -> bytes:
-        data = json.dumps({"type": "error", **problem["error"]})
+        data = json.dumps({"type": "error", **problem})
         return b"\n\nevent: error\ndata: " + data.encode() + b"\n\n"
 
     def _goes_on(self, data: Any) -> bool:
@@ -271,14 +273,6 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
         self.response.close()
         self._ask(following)
         return True
-
-
-def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What is asked, with a text of memory behind the bot's own instructions."""
-    own = body.get("instructions")
-    if not text or not (own is None or isinstance(own, str)):
-        return dict(body)
-    return {**body, "instructions": f"{own}\n\n{text}" if own else text}
 
 
 def _kept(path: str) -> dict[str, Any]:

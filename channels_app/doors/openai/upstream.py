@@ -8,7 +8,7 @@ import httpx
 import structlog
 from django.conf import settings
 
-from channels_app.doors.openai.errors import ModelNotAllowed, ProxyOff, UpstreamTooSlow, UpstreamUnreachable
+from channels_app.doors.openai.errors import ModelNotAllowed, UpstreamTooSlow, UpstreamUnreachable
 from memories.conf import conf
 from memories.endpoint import Body, Endpoint, OpenResponse
 
@@ -18,12 +18,6 @@ FAILURES = (UpstreamTooSlow, UpstreamUnreachable)
 MASK = b"***"  # in place of the owner's key
 _PASSED = ("content-type", "content-disposition", "retry-after", "retry-after-ms", "x-should-retry", "x-request-id")
 _PASSED_FAMILIES = ("x-ratelimit-", "openai-")
-
-
-def check_is_on() -> None:
-    """Raises ProxyOff."""
-    if not settings.MEMORY_PROXY_BASE_URL:
-        raise ProxyOff
 
 
 def check_model(model: Any) -> None:
