@@ -1,6 +1,7 @@
 """What calls of mem0's client have in common: its way to show a key, its words for errors, its options."""
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -14,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from channels_app.doors.mem0.answers import IDS, snake_case
-from channels_app.doors.mem0.filters import live_entries
+from channels_app.doors.mem0.filters import filtered, live_entries
 from memories.api import fields
 from memories.api.access import BotKeyAuthentication, caller_of
 from memories.api.calls import Call, Method
@@ -59,6 +60,10 @@ class Tolerant(fields.StrictSerializer):
     """
 
     harmless: ClassVar[frozenset[str] | None] = None
+
+    def get_fields(self) -> dict[str, Any]:
+        """`data` and `fields` are names of every serializer's own: their fields are declared with `_` behind."""
+        return {name.rstrip("_"): field for name, field in super().get_fields().items()}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
@@ -127,18 +132,16 @@ class Mem0Call(Call):
             raise EntryNotFound
         return entry
 
-    def clear(self, rows: QuerySet[Entry]) -> None:
-        """Take entries out of use, in batches that can be undone; said again, they are remembered again.
+    def clear(self, filters: Mapping[str, Any]) -> Response:
+        """Take what a filter names out of use; said again, it is remembered again.
 
         To clear a memory is no wish never to be told. Raises ScopeFrozen, before anything is changed.
         """
-        self._retire(rows, bulk_actions.CLEAR)
+        self.retire(filtered(self.caller, filters, self.now), bulk_actions.CLEAR)
+        return Response({"message": _("The memories are out of use.")})
 
-    def expire(self, rows: QuerySet[Entry]) -> None:
-        """Take entries out of use, in batches that can be undone; no machine writes them again. Raises ScopeFrozen."""
-        self._retire(rows, bulk_actions.EXPIRE)
-
-    def _retire(self, rows: QuerySet[Entry], action: BulkAction) -> None:
+    def retire(self, rows: QuerySet[Entry], action: BulkAction) -> None:
+        """Take entries out of use, in batches that can be undone. Raises ScopeFrozen, before anything is changed."""
         if rows.filter(scope__frozen=True).exists():
             raise ScopeFrozen
         reason = str(_("Deleted by mem0's client."))

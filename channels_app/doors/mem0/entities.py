@@ -87,8 +87,7 @@ class EntityView(Mem0Call):
             raise NotFound
         name = name.removeprefix(f"{field}:")  # its id, as some clients have it, is of both
         whose = [{field: name}] if field == IDS[0] else [{field: name}, {"user_id": "*", field: name}]
-        self.clear(filtered(self.caller, {"OR": whose}, self.now))
-        return Response({"message": _("The memories are out of use.")})
+        return self.clear({"OR": whose})
 
 
 MOST = 5_000

@@ -134,7 +134,7 @@ class _Reader:
 
     def _leaf(self, name: str, value: Any) -> Q:
         if name == "metadata" and isinstance(value, dict):
-            return _all(_compared(part, _slot(slot_name(key)), name) for key, part in value.items())
+            return _all(_compared(part, partial(_slot, slot_name(key)), name) for key, part in value.items())
         if name == "memory_ids":
             ids = value.get("in") if isinstance(value, dict) else value
             uids = []
@@ -163,11 +163,11 @@ class _Reader:
         if name == USER:
             return _HERE & _compared(value, self._user, name)
         if name in SHARED_IDS:
-            return _compared(value, _shared_id(name, self.caller.workspace_id), name)
+            return _compared(value, partial(_shared_id, name, self.caller.workspace_id), name)
         if name == "categories":
-            return _compared(value, _column("category"), name)
+            return _compared(value, partial(_column, "category"), name)
         if name == "keywords":
-            return _compared(value, _column("content"), name)
+            return _compared(value, partial(_column, "content"), name)
         raise _refused(_("“%(name)s” is nothing a filter knows.") % {"name": name[:50]})
 
     def _user(self, operator: str, value: Any) -> Q:
@@ -214,37 +214,27 @@ def _operators(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"in" if isinstance(value, list) else "eq": value}
 
 
-def _slot(name: str) -> _Condition:
-    def condition(operator: str, value: Any) -> Q:
-        rows = Slot.objects.filter(entry=OuterRef("pk"), name=name)
-        if operator == "in":
-            rows = rows.filter(value__in=[slot_value(text) for text in value])
-        elif operator != "any":
-            rows = rows.filter(**{f"value__{operator}": value})
-        return Q(Exists(rows))
-
-    return condition
+def _slot(name: str, operator: str, value: Any) -> Q:
+    rows = Slot.objects.filter(entry=OuterRef("pk"), name=name)
+    if operator == "in":
+        rows = rows.filter(value__in=[slot_value(text) for text in value])
+    elif operator != "any":
+        rows = rows.filter(**{f"value__{operator}": value})
+    return Q(Exists(rows))
 
 
-def _shared_id(name: str, workspace_id: int) -> _Condition:
+def _shared_id(name: str, workspace_id: int, operator: str, value: Any) -> Q:
     """Of an entry itself; of what no user has, the id its memory was added with, which facts do not repeat."""
-
-    def condition(operator: str, value: Any) -> Q:
-        rows = Slot.objects.filter(workspace_id=workspace_id, name=name)
-        rows = rows if operator == "any" else rows.filter(value__in=_texts(value))
-        shared_scopes = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
-        return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared_scopes))
-
-    return condition
+    rows = Slot.objects.filter(workspace_id=workspace_id, name=name)
+    rows = rows if operator == "any" else rows.filter(value__in=_texts(value))
+    shared_scopes = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
+    return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared_scopes))
 
 
-def _column(column: str) -> _Condition:
-    def condition(operator: str, value: Any) -> Q:
-        if operator == "any":
-            return ~Q(**{column: ""})
-        return Q(**{f"{column}__{operator}": _texts(value) if operator == "in" else value})
-
-    return condition
+def _column(column: str, operator: str, value: Any) -> Q:
+    if operator == "any":
+        return ~Q(**{column: ""})
+    return Q(**{f"{column}__{operator}": _texts(value) if operator == "in" else value})
 
 
 def _nodes(tree: Any) -> list[dict[str, Any]]:

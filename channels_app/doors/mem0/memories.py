@@ -39,6 +39,7 @@ from channels_app.doors.mem0.filters import filtered, ids_filter, live_entries, 
 from channels_app.turns import TurnResult, save, take_turn
 from memories import entries
 from memories.api import fields
+from memories.batches import bulk_actions
 from memories.choices import EntryType, NeedMode, Origin, Outcome, Permission, ScopeKind, Source
 from memories.consolidation.capture import Turn
 from memories.entries import WriteResult
@@ -226,11 +227,6 @@ class Narrowed(Ids):
     show_expired = Unsupported()
     output_format = serializers.JSONField(required=False, allow_null=True)
     latest_only, version, keyword_search, rerank = Ignored(), Ignored(), Ignored(), Ignored()
-
-    def get_fields(self) -> dict[str, Any]:
-        """`fields` is a name of every serializer's own."""
-        declared = super().get_fields()
-        return {name.rstrip("_"): field for name, field in declared.items()}
 
 
 class SearchRequest(Narrowed):
@@ -453,7 +449,7 @@ class BatchView(OneMemory):
         rows = live_entries(self.caller, self.now).filter(uid__in=ids)
         if rows.count() != len(ids):
             raise EntryNotFound
-        self.expire(rows)
+        self.retire(rows, bulk_actions.EXPIRE)  # no machine writes them again
         return Response({"message": _("%(n)d memories are out of use.") % {"n": len(ids)}})
 
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from channels_app.doors.mem0.answers import IDS, added_answer, outcomes_of
 from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call, Mem0Method, NotSupported, Tolerant, Unsupported
 from channels_app.doors.mem0.entities import FilterText, WhoseQuery
-from channels_app.doors.mem0.filters import added_here, filtered, ids_filter
+from channels_app.doors.mem0.filters import added_here, ids_filter
 from channels_app.doors.mem0.memories import (
     PAGE_SIZE,
     PAGE_SIZE_MAX,
@@ -89,8 +89,7 @@ class MemoriesView(Adding, AnyList):
 
     @Mem0Method("mem0_delete_all", Permission.WRITE, None, query=WhoseQuery)
     def delete(self) -> Response:
-        self.clear(filtered(self.caller, ids_filter(self.query), self.now))
-        return Response({"message": _("The memories are out of use.")})
+        return self.clear(ids_filter(self.query))
 
 
 class SecondListView(AnyList):
@@ -157,10 +156,6 @@ class ProjectQuery(Tolerant):
 
     fields_ = serializers.ListField(child=fields.Text(), required=False)
 
-    def get_fields(self) -> dict[str, Any]:
-        """`fields` is a name of every serializer's own."""
-        return {name.rstrip("_"): field for name, field in super().get_fields().items()}
-
 
 class ProjectChanges(Tolerant):
     """Settings of a project; what an operator decides here is refused, what has no meaning here is left out."""
@@ -213,18 +208,13 @@ class ServerMemoriesView(Adding, AnyList):
 
     @Mem0Method("mem0_server_delete_all", Permission.WRITE, None, query=WhoseQuery)
     def delete(self) -> Response:
-        self.clear(filtered(self.caller, ids_filter(self.query), self.now))
-        return Response({"message": _("The memories are out of use.")})
+        return self.clear(ids_filter(self.query))
 
 
 class ServerChanges(Changes):
     """New words, under any of the names the server has had for them."""
 
     data_, memory = fields.Text(required=False, max_length=8_000), fields.Text(required=False, max_length=8_000)
-
-    def get_fields(self) -> dict[str, Any]:
-        """`data` is a name of every serializer's own."""
-        return {name.rstrip("_"): field for name, field in super().get_fields().items()}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         words = next((attrs[name] for name in ("text", "data", "memory") if name in attrs), None)
@@ -255,8 +245,7 @@ class ServerResetView(Mem0Call):
     @Mem0Method("mem0_server_reset", Permission.WRITE, None)
     def post(self) -> Response:
         everybody: list[dict[str, Any]] = [{name: "*"} for name in IDS]
-        self.clear(filtered(self.caller, {"OR": everybody}, self.now))
-        return Response({"message": _("The memories are out of use.")})
+        return self.clear({"OR": everybody})
 
 
 class ServerSearchView(Searching):
