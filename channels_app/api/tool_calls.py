@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from django.utils import translation
 from django.utils.translation import gettext
-from rest_framework import serializers
 from rest_framework.exceptions import APIException, PermissionDenied
 
 from channels_app.api.addresses import PlaceRequest
@@ -17,14 +16,15 @@ from channels_app.cards import keep_channels
 from channels_app.doors.tools import calls
 from channels_app.doors.tools.calls import ModelCall
 from channels_app.doors.tools.place import Place
-from channels_app.doors.tools.registry import CALLABLE, TOOLS, Parameter, Tool
-from channels_app.doors.tools.wording import UNKNOWN_TOOL
+from channels_app.doors.tools.registry import CALLABLE, TOOLS, Form, Parameter, Tool
+from channels_app.doors.tools.wording import NAME_CHARS, UNKNOWN_TOOL, Words
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of
 from memories.api.offline import Outage
 from memories.api.requests import check_values
 from memories.exceptions import InvalidAddress, PlatformError, ScopeNotFound
+from sessions_app.models import in_language
 
 
 def place_of(call: Call, outage: Outage | None = None) -> Place:
@@ -53,7 +53,7 @@ def body_of(tool: Tool) -> type[PlaceRequest]:
 def arguments_of_model(name: str) -> type[fields.StrictSerializer]:
     """What a model may say to the tool of this name; not whose memory it reads."""
     tool = CALLABLE[name]
-    own = tuple(parameter for parameter in tool.parameters if parameter.for_models)
+    own = [parameter for parameter in tool.parameters if parameter.for_models]
     return _serializer(tool, fields.StrictSerializer, own, "Arguments")
 
 
@@ -65,27 +65,26 @@ def arguments_of(body: dict[str, Any], tool: Tool) -> dict[str, Any]:
 
 
 def _serializer(
-    tool: Tool, base: type[fields.StrictSerializer], parameters: tuple[Parameter, ...], suffix: str
+    tool: Tool, base: type[fields.StrictSerializer], parameters: Sequence[Parameter], suffix: str
 ) -> type[fields.StrictSerializer]:
     name = "".join(part.capitalize() for part in tool.name.split("_")) + suffix
-    attributes: dict[str, Any] = {parameter.name: _field(parameter) for parameter in parameters}
-    return cast(type[fields.StrictSerializer], type(name, (base,), {**attributes, "__doc__": tool.words["en"]}))
-
-
-def _field(parameter: Parameter) -> serializers.Field[Any, Any, Any, Any]:
-    options: dict[str, Any] = {"help_text": parameter.words["en"]}
-    if not parameter.is_needed:
-        options |= {"allow_null": True, "default": None}
-    if parameter.otherwise:
-        options["default"] = parameter.otherwise
-    if parameter.choices:
-        return fields.Word(choices=parameter.choices, **options)
-    if parameter.kind == "string":
-        return fields.Text(max_length=int(parameter.most or 0), trim_whitespace=parameter.is_trimmed, **options)
-    if parameter.kind == "boolean":
-        return fields.YesNo(**options)
-    bounds: dict[str, Any] = {"min_value": parameter.least, "max_value": parameter.most}
-    return fields.Whole(**bounds, **options) if parameter.kind == "integer" else fields.Number(**bounds, **options)
+    attributes: dict[str, Any] = {"__doc__": tool.words["en"]}
+    for parameter in parameters:
+        options: dict[str, Any] = {"help_text": parameter.words["en"]}
+        if not parameter.is_needed:
+            options |= {"allow_null": True, "default": None}
+        if parameter.otherwise:
+            options["default"] = parameter.otherwise
+        kind: Any = {"boolean": fields.YesNo, "integer": fields.Whole, "number": fields.Number}.get(parameter.kind)
+        if parameter.choices:
+            kind, options = fields.Word, {**options, "choices": parameter.choices}
+        elif parameter.kind == "string":
+            kind = fields.Text
+            options |= {"max_length": int(parameter.most or 0), "trim_whitespace": parameter.is_trimmed}
+        elif parameter.kind != "boolean":
+            options |= {"min_value": parameter.least, "max_value": parameter.most}
+        attributes[parameter.name] = kind(**options)
+    return cast(type[fields.StrictSerializer], type(name, (base,), attributes))
 
 
 #: What an error is about no field of is under this name.
@@ -103,7 +102,14 @@ class CallAnswer:
 
     @property
     def message(self) -> dict[str, Any]:
-        return calls.message_of(self.call, self.text, is_error=bool(self.errors))
+        """It in the form the call came in."""
+        call = self.call
+        if call.form == Form.OPENAI:
+            return {"role": "tool", "tool_call_id": call.id, "content": self.text}
+        if call.form == Form.OPENAI_RESPONSES:
+            return {"type": "function_call_output", "call_id": call.id, "output": self.text}
+        content = {"tool_use_id": call.id, "content": self.text, "is_error": bool(self.errors)}
+        return {"type": "tool_result", **content}
 
 
 def carry_out(place: Place, model_calls: Sequence[ModelCall], now: datetime, answers: list[CallAnswer]) -> None:
@@ -124,10 +130,10 @@ def carry_out(place: Place, model_calls: Sequence[ModelCall], now: datetime, ans
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
-        text = calls.problem_text(UNKNOWN_TOOL, language, call.name, tools=", ".join(TOOLS))
+        text = _problem_text(UNKNOWN_TOOL, call, language)
         return CallAnswer(call, text, errors=[_error("unknown_tool", text)])
     if call.arguments is None:
-        text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)
+        text = _problem_text(calls.NOT_AN_OBJECT, call, language)
         return CallAnswer(call, text, errors=[_error("parse_error", text)])
     errors: list[dict[str, Any]] = []
     for name, value in call.arguments.items():
@@ -155,9 +161,11 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     return CallAnswer(call, tool.shown(result), ANSWERS[tool.name](result))
 
 
-def _problem_text(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:
+def _problem_text(words: Words, call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]] = ()) -> str:
+    """What went wrong, as a text for the model."""
     problems = " ".join(f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"] for error in errors)
-    return calls.problem_text(words, language, call.name, problems=problems)
+    text = in_language(words, language)
+    return text.format(name=call.name[:NAME_CHARS], problems=problems, tools=", ".join(TOOLS)).rstrip()
 
 
 def _error(code: str, detail: str, attr: str | None = None) -> dict[str, Any]:

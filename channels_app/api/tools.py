@@ -147,7 +147,10 @@ def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
     """Each call is carried out once, also where the database goes away between two of them."""
     model_calls = call.body["calls"] if "calls" in call.body else [call.body["call"]]
     carry_out(place_of(call, outage), model_calls, call.now, call.done)
-    messages = calls.to_append(model_calls, [item.message for item in call.done])
+    # What is appended to the conversation: the answers, of Anthropic's form all in one message of the user
+    messages = [item.message for item in call.done]
+    if all(model_call.form == Form.ANTHROPIC for model_call in model_calls):
+        messages = [{"role": "user", "content": messages}]
     tool_answers = [
         ToolCallAnswer.of(item, id=item.call.id, name=item.call.name, is_error=bool(item.errors)) for item in call.done
     ]
@@ -183,70 +186,25 @@ def call_tool(call: ToolView, outage: Outage | None = None) -> Response:
     return Response(ANSWERS[call.tool.name](call.done), status=call.status)
 
 
-class SearchView(ToolView):
-    """Search notes, memories, days and messages in one ranking."""
-
-    tool = MEMORY_SEARCH
-
-    @Method(
-        "memory_search",
-        Permission.READ,
-        SearchAnswer,
-        body=body_of(MEMORY_SEARCH),
-        from_replica=True,
+def tool_view(tool: Tool, description: str, *, status: int = 200, from_replica: bool = False) -> type[ToolView]:
+    """The call of a tool by a bot itself, as the tool is declared."""
+    shape = SHAPES[tool.name]
+    method = Method(
+        tool.name,
+        tool.needs,
+        shape if status == 200 else {status: shape},
+        body=body_of(tool),
+        description=description,
+        from_replica=from_replica,
         offline=call_tool,
     )
-    def post(self) -> Response:
-        return call_tool(self)
+    attributes = {"__doc__": description, "tool": tool, "status": status, "post": method(call_tool)}
+    return type("ToolView", (ToolView,), attributes)
 
 
-class GetView(ToolView):
-    """Some lines of what a path leads to, word for word."""
-
-    tool = MEMORY_GET
-
-    @Method("memory_get", Permission.READ, ExcerptAnswer, body=body_of(MEMORY_GET), offline=call_tool)
-    def post(self) -> Response:
-        return call_tool(self)
-
-
-class SaveView(ToolView):
-    """Add a line to today's note, or to the long-term file."""
-
-    tool = MEMORY_SAVE
-    status = 201
-
-    @Method("memory_save", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_SAVE), offline=call_tool)
-    def post(self) -> Response:
-        return call_tool(self)
-
-
-class AppendView(ToolView):
-    """Add lines to the end of a note."""
-
-    tool = MEMORY_APPEND
-    status = 201
-
-    @Method("memory_append", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_APPEND), offline=call_tool)
-    def post(self) -> Response:
-        return call_tool(self)
-
-
-class UpdateView(ToolView):
-    """Correct a line of a note, or a memory that was saved."""
-
-    tool = MEMORY_UPDATE
-
-    @Method("memory_update", Permission.WRITE, UpdatedMemoryAnswer, body=body_of(MEMORY_UPDATE), offline=call_tool)
-    def post(self) -> Response:
-        return call_tool(self)
-
-
-class ListView(ToolView):
-    """The files that can be read here."""
-
-    tool = MEMORY_LIST
-
-    @Method("memory_list", Permission.READ, FileListAnswer, body=body_of(MEMORY_LIST), offline=call_tool)
-    def post(self) -> Response:
-        return call_tool(self)
+SearchView = tool_view(MEMORY_SEARCH, "Search notes, memories, days and messages in one ranking.", from_replica=True)
+GetView = tool_view(MEMORY_GET, "Some lines of what a path leads to, word for word.")
+SaveView = tool_view(MEMORY_SAVE, "Add a line to today's note, or to the long-term file.", status=201)
+AppendView = tool_view(MEMORY_APPEND, "Add lines to the end of a note.", status=201)
+UpdateView = tool_view(MEMORY_UPDATE, "Correct a line of a note, or a memory that was saved.")
+ListView = tool_view(MEMORY_LIST, "The files that can be read here.")

@@ -1,26 +1,25 @@
-"""A model's tool call as it came, and its answer ready to be appended to the conversation, in three providers' forms.
+"""A model's tool call as it came, in three providers' forms.
 
 What the model got wrong goes back to the model, in a sentence it can act on.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from channels_app.doors.tools.registry import Form
-from channels_app.doors.tools.wording import NAME_CHARS
-from sessions_app.models import in_language
+from channels_app.doors.tools.wording import Words
 
-NOT_AN_OBJECT = {
+NOT_AN_OBJECT: Words = {
     "en": "The arguments of {name} are no JSON object. Call it again with its arguments as valid JSON.",
     "zh-hans": "{name} 的参数不是 JSON 对象。请用合法的 JSON 参数重新调用。",
 }
-NOT_DONE = {
+NOT_DONE: Words = {
     "en": "{name} was not carried out. {problems} Correct the arguments and call it again.",
     "zh-hans": "{name} 未执行。{problems}请改正参数后重新调用。",
 }
-REFUSED = {"en": "{name} was not carried out. {problems}", "zh-hans": "{name} 未执行。{problems}"}
+REFUSED: Words = {"en": "{name} was not carried out. {problems}", "zh-hans": "{name} 未执行。{problems}"}
 
 
 @dataclass(frozen=True)
@@ -56,24 +55,3 @@ def read_call(call: Mapping[str, Any]) -> ModelCall | None:
         except (ValueError, RecursionError):
             arguments = None
     return ModelCall(form, number or "", name, arguments if isinstance(arguments, dict) else None)
-
-
-def message_of(call: ModelCall, text: str, *, is_error: bool) -> dict[str, Any]:
-    """The answer to a call in the form the call came in."""
-    if call.form == Form.OPENAI:
-        return {"role": "tool", "tool_call_id": call.id, "content": text}
-    if call.form == Form.OPENAI_RESPONSES:
-        return {"type": "function_call_output", "call_id": call.id, "output": text}
-    return {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": is_error}
-
-
-def to_append(calls: Sequence[ModelCall], messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is appended to the conversation: the answers, of Anthropic's form all in one message of the user."""
-    if calls and all(call.form == Form.ANTHROPIC for call in calls):
-        return [{"role": "user", "content": list(messages)}]
-    return list(messages)
-
-
-def problem_text(words: dict[str, str], language: str, name: str, **more: str) -> str:
-    """What went wrong, as a text for the model."""
-    return in_language(words, language).format(name=name[:NAME_CHARS], **more).rstrip()
