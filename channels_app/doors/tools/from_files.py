@@ -89,7 +89,7 @@ def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine
     folder, session = _folder(place)
     path = path_of(folder, Target(target), now=now, zone=place.caller.zone)
     if (line := line_of_same_in_file(folder, path, content)) is not None:
-        return saved_line(place, AppendedLine(path, line), folder.scope_key, KNOWN, degraded=list(place.degraded))
+        return saved_line(place, AppendedLine(path, line), folder.scope_key, KNOWN)
     return _saved_line(place, folder, path, content, session, now)
 
 
@@ -104,15 +104,7 @@ def _saved_line(place: Place, folder: ScopeFolder, path: str, content: str, sess
     line = append_line(
         folder, path, content, now=now, zone=place.caller.zone, session=session, call=mark_of(place, content)
     )
-    return SavedLine(
-        path=line.path,
-        line=line.line,
-        scope=folder.scope_key,
-        entry=None,
-        outcome=PENDING,
-        language=place.caller.language,
-        degraded=list(place.degraded),
-    )
+    return saved_line(place, line, folder.scope_key, PENDING)
 
 
 def _folder(place: Place) -> tuple[ScopeFolder, str]:
@@ -121,7 +113,7 @@ def _folder(place: Place) -> tuple[ScopeFolder, str]:
     Without the database nobody knows that a scope is frozen: the line is in its file, and is not indexed.
     """
     caller, resolution = place.caller, place.resolution
-    key = scope_key_of(resolution.chat_scope, resolution.user_scope) if resolution else str(place.at)
+    key = scope_key_of(resolution) if resolution else str(place.at)
     if not caller.may_reach(key) or kind_of_key(key) is None:
         raise ScopeNotFound
     if place.has_database and Scope.objects.in_workspace(caller.workspace_id).filter(key=key, frozen=True).exists():

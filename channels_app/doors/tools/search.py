@@ -34,12 +34,9 @@ def cut_around(content: str, question: str, limit: int) -> str:
             places.append((at, word))
             at = folded.find(word, at + len(word))
     places.sort()
-
-    def reached_from(begin: int) -> tuple[int, int]:
-        # How many words stand within reach of a place; of equal places the first
-        return len({word for at, word in places if begin <= at < begin + limit}), -begin
-
-    first = max((at for at, _word in places), key=reached_from, default=0)
+    # The place with most words within reach; of equal ones the first
+    reached = {begin: len({word for at, word in places if begin <= at < begin + limit}) for begin, _word in places}
+    first = max(reached, key=reached.__getitem__, default=0)
     last = max((at for at, _word in places if at < first + limit), default=0)
     begin = max(min((first + last - limit) // 2, len(content) - limit), 0)
     lead = ELLIPSIS if begin else ""

@@ -31,6 +31,7 @@ from memories.notes.save import AppendedLine, Target, line_of_same, path_of, sav
 from memories.recall.eligibility import readable_entry
 from memories.recall.events import forgotten_day, readable_day
 from memories.recall.query import opening_of
+from memories.tenancy.resolver import Resolution
 from memories.visibility import entry_for, scope_to_write
 from sessions_app.models import in_language
 
@@ -111,7 +112,7 @@ def _saved_line(
         check_scope_key(caller.workspace_id, key)
         scope = scope_to_write(caller, key)
     else:
-        key, session = scope_key_of(resolution.chat_scope, resolution.user_scope), resolution.session_key
+        key, session = scope_key_of(resolution), resolution.session_key
         scope = addresses.scope_to_write(caller, resolution, key)
         ensure_channel(caller.workspace_id, resolution.address)
     path = path_in(folder_of(scope))
@@ -119,17 +120,11 @@ def _saved_line(
         return saved_line(place, AppendedLine(same.path, same.line_from or 1), scope.key, KNOWN, same.uid)
     note = save_note(scope, path, content, now=now, session=session, call=mark_of(place, content), actor=caller.actor)
     outcome = PENDING if note.entry is None else BROUGHT_BACK if note.ended_suppression else CREATED
-    return saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None, note.degraded)
+    answer = saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None)
+    return replace(answer, degraded=note.degraded)
 
 
-def saved_line(
-    place: Place,
-    line: AppendedLine,
-    scope_key: str,
-    outcome: str = PENDING,
-    entry: UUID | None = None,
-    degraded: list[str] | None = None,
-) -> SavedLine:
+def saved_line(place: Place, line: AppendedLine, scope_key: str, outcome: str, entry: UUID | None = None) -> SavedLine:
     """What is answered of a line in its file."""
     return SavedLine(
         path=line.path,
@@ -138,7 +133,7 @@ def saved_line(
         entry=entry,
         outcome=outcome,
         language=place.caller.language,
-        degraded=degraded or [],
+        degraded=list(place.degraded),
     )
 
 
@@ -150,9 +145,9 @@ def mark_of(place: Place, content: str) -> str:
     return short_id(f"{place.call}\0{content}") if place.call else ""
 
 
-def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
+def scope_key_of(resolution: Resolution) -> str:
     """Whose memory it becomes: the group's, else the person's. Raises InvalidAddress (E3)."""
-    key = chat_scope or user_scope
+    key = resolution.chat_scope or resolution.user_scope
     if key is None:
         raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
     return key
@@ -320,7 +315,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
         day = readable_day(day_uid, place.places, Policy.objects.of(place.caller.workspace_id), now)
         day = _change_day(place, day, ExpireStep(), now)
         if day:
-            return _day(place, day, FORGOTTEN)
+            return _changed_memory(place, DAYS, day, FORGOTTEN)
     # By its own path, or by the line of the file it stands in
     uid = uid_in(path)
     file, line = read_reference(path)
@@ -337,7 +332,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
         now=now,
         actor=place.caller.actor,
     )
-    memory = _changed_memory(place, ended_entry, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+    memory = _changed_memory(place, ENTRIES, ended_entry, FORGOTTEN, sum(not copy.is_live() for copy in copies))
     # What says most of the same: the turn in which it was told, a note beside it. They were stored by themselves, so
     # that nobody but the user can say whether they are meant, too.
     results = memory_search(place, query=ended_entry.content, max_results=2 * SIMILAR_MOST, now=now).results
@@ -357,7 +352,7 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     if day_uid := day_in(path):
         day = _change_day(place, forgotten_day(day_uid, place.places), RestoreStep(), now)
         if day:
-            return _day(place, day, RESTORED)
+            return _changed_memory(place, DAYS, day, RESTORED)
     uid = uid_in(path)
     try:
         entry = entry_for(place.caller, uid) if uid else None
@@ -369,31 +364,20 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     back, copies = entries.restore_with_copies(
         entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
     )
-    return _changed_memory(place, back, RESTORED, sum(copy.is_live() for copy in copies))
+    return _changed_memory(place, ENTRIES, back, RESTORED, sum(copy.is_live() for copy in copies))
 
 
 def _no_memory() -> PathNotAllowed:
     return PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
 
 
-def _changed_memory(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:
+def _changed_memory(place: Place, source: str, row: Entry | DailyEvent, outcome: str, copies: int = 0) -> ChangedMemory:
     return ChangedMemory(
-        path=f"{ENTRIES}/{entry.uid}",
-        content=entry.content,
-        scope=entry.scope.key,
+        path=f"{source}/{row.uid}",
+        content=row.content,
+        scope=row.scope.key,
         outcome=outcome,
         copies=copies,
-        language=place.caller.language,
-    )
-
-
-def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
-    return ChangedMemory(
-        path=f"{DAYS}/{day.uid}",
-        content=day.content,
-        scope=day.scope.key,
-        outcome=outcome,
-        copies=0,
         language=place.caller.language,
     )
 
