@@ -1,7 +1,6 @@
 """Streamable HTTP: who may ask is decided before MCP is spoken. Keys stand in the header Authorization alone."""
 
-from collections.abc import AsyncIterator, MutableMapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from channels_app.doors import address_of
 from channels_app.doors.mcp import PATH, WELL_KNOWN, challenge, description
 from channels_app.doors.mcp.api import HOME, Api, Refused
-from channels_app.doors.mcp.server import Context, make_server
+from channels_app.doors.mcp.server import make_server
 
 #: Whether a key is valid is asked again after so many seconds; each call of a tool is let in by the API itself.
 KEY_SECONDS, MOST_KEYS = 2, 1_000
@@ -39,13 +38,7 @@ class LettingIn:
 
 def make_app(http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingIn = LettingIn()) -> ASGIApp:  # noqa: B008
     """The app that asks the API through `http`, and answers to the names among `hosts`, as ALLOWED_HOSTS has them."""
-
-    @asynccontextmanager
-    async def while_served(_server: object) -> AsyncIterator[dict[str, Any]]:
-        async with http:
-            yield {}
-
-    server = make_server(_api_of, while_served)
+    server = make_server(lambda context: context.request.scope[_API], lambda _server: http)  # type: ignore[union-attr]
     mcp = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
@@ -54,11 +47,6 @@ def make_app(http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingI
         host="",  # Gate looks at hosts
     )
     return Gate(mcp, http, hosts, letting_in)
-
-
-def _api_of(context: Context) -> Api:
-    api: Api = context.request.scope[_API]  # type: ignore[union-attr]
-    return api
 
 
 class Gate:
@@ -84,20 +72,16 @@ class Gate:
                 # In the shape of the API's errors
                 kind = "server_error" if problem.status >= 500 else "client_error"
                 content = {"type": kind, "errors": problem.errors}
-                answer = JSONResponse(content, problem.status, self._headers_of(problem, headers))
+                more = {"Retry-After": problem.retry_after} if problem.retry_after else {}
+                if problem.status == 405:
+                    more["Allow"] = "POST"
+                elif problem.status == 401:
+                    more["WWW-Authenticate"] = "Bearer"
+                    if self._letting_in.issuer:
+                        base = self._letting_in.base(headers.get("host", ""))
+                        more["WWW-Authenticate"] = challenge(base, with_token="authorization" in headers)
+                answer = JSONResponse(content, problem.status, more)
         await answer(scope, receive, send)
-
-    def _headers_of(self, problem: Refused, headers: Headers) -> dict[str, str]:
-        more = {"Retry-After": problem.retry_after} if problem.retry_after else {}
-        if problem.status == 405:
-            return {"Allow": "POST", **more}
-        if problem.status != 401:
-            return more
-        base = self._letting_in.base(headers.get("host", ""))
-        challenge_header = (
-            challenge(base, with_token="authorization" in headers) if self._letting_in.issuer else "Bearer"
-        )
-        return {"WWW-Authenticate": challenge_header, **more}
 
     def _description(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """What MCP says of itself to who has no key; None: something else is asked for."""

@@ -36,7 +36,17 @@ async def read(api: Api, uri: str) -> str | None:
     elif day := _DAY.fullmatch(uri):
         text = await _with_notice(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
     elif note := _NOTE.fullmatch(uri):
-        return await _whole_note(api, unquote(note["path"]))
+        # Every line of the file, as far as there is one
+        parts: list[str] = []
+        line: int | None = 1
+        while line is not None:
+            more = {"path": unquote(note["path"]), "from": line, "lines": 300}
+            excerpt = await api.here("tools/memory_get", **more)
+            if not excerpt["found"]:
+                return None
+            parts.append(excerpt["text"])
+            line = excerpt["next"]
+        return "\n".join(parts)
     else:
         return None
     return text or await nothing(api)
@@ -92,16 +102,3 @@ def _days(events: list[dict[str, Any]]) -> str:
     for event in sorted(events, key=lambda event: str(event["date"]), reverse=True):
         lines.setdefault(event["date"], []).append(f"- {quoting.as_item(event['content'])}")
     return "\n\n".join("\n".join([f"# {day}", *of_day]) for day, of_day in lines.items())
-
-
-async def _whole_note(api: Api, path: str) -> str | None:
-    """Every line of a file; None: there is none."""
-    parts: list[str] = []
-    line: int | None = 1
-    while line is not None:
-        excerpt = await api.here("tools/memory_get", path=path, **{"from": line, "lines": 300})
-        if not excerpt["found"]:
-            return None
-        parts.append(excerpt["text"])
-        line = excerpt["next"]
-    return "\n".join(parts)
