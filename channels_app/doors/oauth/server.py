@@ -127,19 +127,6 @@ def reached_scopes(grant: OAuthGrant) -> list[str]:
     return sorted(filter(None, keys))
 
 
-def still_allowed(grant: OAuthGrant, now: datetime) -> bool:
-    """Whether the grant holds, and whoever allowed it still might."""
-    if not grant.is_usable(now) or not (grant.user.is_active and grant.user.is_staff):
-        return False
-    if BotKey.objects.filter(grant=grant, revoked_at__isnull=False).exists():
-        return False
-    if grant.user.is_superuser:
-        return True
-    role = Member.objects.filter(workspace=grant.workspace_id, user=grant.user).values_list("role", flat=True).first()
-    rights = {Right.KEYS, *(KEY_NEEDS[permission] for permission in KEY_NEEDS if permission in grant.permissions)}
-    return rights <= rights_of(role or "")
-
-
 def revoke(grant: OAuthGrant, *, actor: str, text: str, now: datetime) -> None:
     """End a grant and its key for good."""
     OAuthGrant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=now)
@@ -164,7 +151,18 @@ def _grant_of(token: str, *, current: str, now: datetime) -> OAuthGrant | None:
         if grant.revoked_at is None:
             revoke(grant, actor="platform", text="A code or refresh token was used twice.", now=now)
         return None
-    return grant if getattr(grant, current) == digest and still_allowed(grant, now) else None
+    # It holds as long as whoever allowed it still might
+    if getattr(grant, current) != digest or not grant.is_usable(now):
+        return None
+    if not (grant.user.is_active and grant.user.is_staff):
+        return None
+    if BotKey.objects.filter(grant=grant, revoked_at__isnull=False).exists():
+        return None
+    if grant.user.is_superuser:
+        return grant
+    role = Member.objects.filter(workspace=grant.workspace_id, user=grant.user).values_list("role", flat=True).first()
+    rights = {Right.KEYS, *(KEY_NEEDS[permission] for permission in KEY_NEEDS if permission in grant.permissions)}
+    return grant if rights <= rights_of(role or "") else None
 
 
 def _check_resource(request: Any, grant: OAuthGrant) -> None:
@@ -281,17 +279,12 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
         revoke(token, actor=f"client:{request.client}", text="The client gave it up.", now=request.now)
 
 
-def make_server() -> Server:
-    """The one server, with all it can do."""
-    server = Server(OAuthClient, OAuthGrant)
-    server.register_grant(CodeGrant, [HashedChallenge(required=True)])
-    server.register_grant(RotatedRefreshGrant)
-    server.register_endpoint(Revocation)
-    server.register_endpoint(Registration)
-    return server
-
-
-SERVER = make_server()
+#: The one server, with all it can do.
+SERVER = Server(OAuthClient, OAuthGrant)
+SERVER.register_grant(CodeGrant, [HashedChallenge(required=True)])
+SERVER.register_grant(RotatedRefreshGrant)
+SERVER.register_endpoint(Revocation)
+SERVER.register_endpoint(Registration)
 
 
 def with_issuer(response: HttpResponse) -> HttpResponse:
