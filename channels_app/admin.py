@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import Count, F, Func, IntegerField, Sum
+from django.db.models import Count, Sum
 from django.db.models.functions import TruncDate
 from django.http import HttpRequest
 from django.urls import reverse
@@ -25,6 +25,7 @@ from channels_app import cards
 from channels_app.addresses import normalized
 from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import replay
+from channels_app.doors.files.comparison import length_of
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from channels_app.platforms import admin as platform_pages  # noqa: F401 (its pages)
@@ -55,13 +56,12 @@ def days_of(workspaces: frozenset[int] | None, since: datetime) -> list[dict[str
     rows = in_workspaces(PathComparison.objects.filter(created_at__gt=since), workspaces)
     by_day = rows.annotate(day=TruncDate("created_at")).order_by()
     sums = by_day.values("day", "workspace__name", "platform", "account").annotate(
-        recalls=Count("pk"), found_by_both=Sum("both"), database=_length("only_database"), files=_length("only_files")
+        recalls=Count("pk"),
+        found_by_both=Sum("both"),
+        database=Sum(length_of("only_database")),
+        files=Sum(length_of("only_files")),
     )
     return list(sums.order_by("-day", "workspace__name", "platform", "account")[:_SUMS_SHOWN])
-
-
-def _length(column: str) -> Sum:
-    return Sum(Func(F(column), function="jsonb_array_length", output_field=IntegerField()))
 
 
 def comparison_context(comparison: PathComparison) -> dict[str, Any]:

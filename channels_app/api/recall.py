@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, F, Func, IntegerField, Sum
+from django.db.models import Count, F, Sum
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
@@ -14,7 +14,7 @@ from channels_app import addresses
 from channels_app.api.addresses import PlaceRequest
 from channels_app.cards import keep_channels
 from channels_app.doors.files.answers import RecalledLine, folders_of_scope, place_of, recall_from_files
-from channels_app.doors.files.comparison import compare
+from channels_app.doors.files.comparison import compare, length_of
 from channels_app.models import PathComparison
 from memories.api import fields
 from memories.api.answers import Answer, EvidenceAnswer, StaleAnswer
@@ -399,10 +399,6 @@ class ComparisonView(Call):
         return Response(answer)
 
 
-def _length(column: str) -> Func:
-    return Func(F(column), function="jsonb_array_length", output_field=IntegerField())
-
-
 _COUNTS: dict[str, Any] = {
-    "both": F("both"), "only_database": _length("only_database"), "only_files": _length("only_files")
+    "both": F("both"), "only_database": length_of("only_database"), "only_files": length_of("only_files")
 }  # fmt: skip

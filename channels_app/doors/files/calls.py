@@ -159,7 +159,8 @@ def keep_events(
     if not all(caller.may_reach(scope) for scope in (card.user_scope, card.chat_scope) if scope):
         raise SessionNotFound
     call = {"session": card.uid, "body": request}
-    if accept(stream_of(caller, card), EVENTS, caller, outage, call, now=now):
+    stream = Stream(caller.workspace_id, *card.channel)  # of the channel it was used from last
+    if accept(stream, EVENTS, caller, outage, call, now=now):
         dialogue = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
         lines = [
             TranscriptLine(
@@ -174,11 +175,6 @@ def keep_events(
         if not card.is_group or card.captures_group:
             write(caller, scope, card.key, lines)
     return card
-
-
-def stream_of(caller: Caller, card: SessionCard) -> Stream:
-    """The stream of the channel a session was used from last."""
-    return Stream(caller.workspace_id, *card.channel)
 
 
 def check_database_takes(caller: Caller, session: Session, *, now: datetime) -> None:

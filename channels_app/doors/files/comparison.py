@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from django.db.models import F, Func, IntegerField
 
 from channels_app.doors.files.answers import FilePlace
 from channels_app.models import PathComparison
@@ -36,7 +37,7 @@ class _Passage:
 
     def says(self, other: "_Passage") -> bool:
         """Whether the two are the same memory: the same line, or nearly the same words."""
-        if self.place.get("path") and _line_of(self) == _line_of(other):
+        if self.place.get("path") and all(self.place.get(name) == other.place.get(name) for name in ("path", "line")):
             return True
         mine, theirs = (text.shingles(passage.content) for passage in (self, other))
         return bool(mine and theirs) and len(mine & theirs) >= SAME_SHARE * min(len(mine), len(theirs))
@@ -87,5 +88,6 @@ def compare(caller: Caller, query: Query, recall: Recall, resolution: Resolution
     replicas.aside(comparison.save)
 
 
-def _line_of(passage: _Passage) -> tuple[Any, Any]:
-    return passage.place.get("path"), passage.place.get("line")
+def length_of(column: str) -> Func:
+    """How many memories a comparison keeps in a column of what only one of both found."""
+    return Func(F(column), function="jsonb_array_length", output_field=IntegerField())
