@@ -105,13 +105,13 @@ def page(request: HttpRequest) -> HttpResponse:
         channel = Channel.objects.get(workspace=workspace, **place)
     url = settings.PUBLIC_URL or request.build_absolute_uri("/").rstrip("/")
     code = Connected(url=url, token=token, platform=channel.platform, account=channel.account)
-    language = form.cleaned_data["language"]
+    language, (curl, question) = form.cleaned_data["language"], code.commands()
     context = {
         "title": _("Connect %(bot)s") % {"bot": key.bot},
         "bot_key": key,
         "token": token,
-        "curl": code.curl(),
-        "question": code.curl_question(),
+        "curl": curl,
+        "question": question,
         "programs": [(name, label, code.program(name), name == language) for name, (label, _text) in LANGUAGES.items()],
         **progress_of(key, channel, after),
     }

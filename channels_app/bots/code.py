@@ -146,20 +146,19 @@ class Connected:
         literals = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
         return LANGUAGES[language][1].format(**literals, address=json.dumps(address, ensure_ascii=False))
 
-    def curl(self) -> str:
-        """A turn that is told, as a command of a shell."""
-        address = {"platform": self.platform, "account": self.account, "peer": "u42", "chat": "c7"}
-        return self._command("turns", {"address": address, "user": str(FIRST_WORDS), "assistant": "Noted."})
-
-    def curl_question(self) -> str:
-        """A question about it, as a command of a shell."""
-        address = {"platform": self.platform, "account": self.account, "peer": "u42", "chat": "c8"}
-        return self._command("recall", {"address": address, "message": str(FIRST_QUESTION)})
-
-    def _command(self, path: str, body: Mapping[str, Any]) -> str:
-        lines = [
-            f"curl -sS {shlex.quote(f'{self.url}/api/v1/{path}')}",
-            f"  -H {shlex.quote(f'Authorization: Bearer {self.token}')} -H 'Content-Type: application/json'",
-            f"  -d {shlex.quote(json.dumps(body, ensure_ascii=False))}",
-        ]
-        return " \\\n".join(lines)
+    def commands(self) -> list[str]:
+        """A turn that is told, and a question about it in another chat, as commands of a shell."""
+        calls = (
+            ("turns", "c7", {"user": str(FIRST_WORDS), "assistant": "Noted."}),
+            ("recall", "c8", {"message": str(FIRST_QUESTION)}),
+        )
+        commands = []
+        for path, chat, words in calls:
+            address = {"platform": self.platform, "account": self.account, "peer": "u42", "chat": chat}
+            lines = [
+                f"curl -sS {shlex.quote(f'{self.url}/api/v1/{path}')}",
+                f"  -H {shlex.quote(f'Authorization: Bearer {self.token}')} -H 'Content-Type: application/json'",
+                f"  -d {shlex.quote(json.dumps({'address': address, **words}, ensure_ascii=False))}",
+            ]
+            commands.append(" \\\n".join(lines))
+        return commands

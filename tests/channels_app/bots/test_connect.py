@@ -170,4 +170,5 @@ def test_the_programs_for_the_clients_compile() -> None:
     code = Connected("http://h", "mp_x", "telegram", 'a"b')
     compile(code.program("python-client"), "bot.py", "exec")
     assert '"a\\"b"' in code.program("typescript") and "takeTurn" in code.program("typescript")
-    assert shlex.split(code.curl())[2] == "http://h/api/v1/turns"
+    curl, _question = code.commands()
+    assert shlex.split(curl)[2] == "http://h/api/v1/turns"
