@@ -6,7 +6,7 @@ each other visitor is a person of their own, by a signed cookie.
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import wraps
 from hashlib import sha256
 from secrets import token_hex
@@ -202,27 +202,21 @@ def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
 @_of_a_page
 def write(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
     """Store a message; the same id again changes nothing."""
-    visitor, now = _required(visitor), timezone.now()
-    body = _read(request, {"id": 64, "text": Web.text_chars})
-    _limit(visitor, now)
-    message = visitor.writes(MessageKind.MESSAGE, body["id"], now, message=body["id"], text=body["text"])
-    intake.keep(connection, [message], now=now)
-    return JsonResponse({"id": body["id"]}, status=202)
+    return _keep(request, visitor, connection, MessageKind.MESSAGE, "text", Web.text_chars)
 
 
 @require_POST
 @_of_a_page
 def press(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
     """Store that a button was pressed."""
+    return _keep(request, visitor, connection, MessageKind.BUTTON, "target", 200)
+
+
+def _keep(
+    request: HttpRequest, visitor: Visitor | None, connection: Connection, kind: MessageKind, field: str, most: int
+) -> HttpResponse:
+    """Store what was written or pressed: an id, and a field of so many characters at most. Raises Refused."""
     visitor, now = _required(visitor), timezone.now()
-    body = _read(request, {"id": 64, "target": 200})
-    _limit(visitor, now)
-    intake.keep(connection, [visitor.writes(MessageKind.BUTTON, body["id"], now, target=body["target"])], now=now)
-    return JsonResponse({"id": body["id"]}, status=202)
-
-
-def _read(request: HttpRequest, fields: dict[str, int]) -> dict[str, str]:
-    """The fields of a request, each with so many characters at most. Raises Refused."""
     try:
         raw = request.read(BODY_MAX + 1)
     except RequestDataTooBig:
@@ -235,21 +229,20 @@ def _read(request: HttpRequest, fields: dict[str, int]) -> dict[str, str]:
         body = None
     if not isinstance(body, dict):
         raise Refused(400, _("A JSON object is needed."))
-    for name, most in fields.items():
+    for name, chars in (("id", 64), (field, most)):
         value = body.get(name)
         if not isinstance(value, str) or not value.strip():
             raise Refused(400, _("This field is needed."), name)
-        if len(value) > most:
-            raise Refused(400, _("At most %(n)d characters.") % {"n": most}, name)
-    return {name: body[name] for name in fields}
-
-
-def _limit(visitor: Visitor, now: datetime) -> None:
-    """Raises Refused where too much was written within a minute, by this person or by all."""
-    lately = IncomingMessage.objects.filter(connection=visitor.connection, received_at__gt=now - MINUTE)
+        if len(value) > chars:
+            raise Refused(400, _("At most %(n)d characters.") % {"n": chars}, name)
+    # Within a minute so much by this person, and by all
+    lately = IncomingMessage.objects.filter(connection=connection, received_at__gt=now - MINUTE)
     own = lately.filter(peer=visitor.peer)
     if own.count() >= conf.CHANNEL_PAGE_RATE or lately.count() >= conf.CHANNEL_PAGE_RATE_ALL:
         raise Refused(429, _("Too many messages within a minute: wait a little."), seconds=10)
+    more = {field: body[field]} | ({"message": body["id"]} if kind == MessageKind.MESSAGE else {})
+    intake.keep(connection, [visitor.writes(kind, body["id"], now, **more)], now=now)
+    return JsonResponse({"id": body["id"]}, status=202)
 
 
 for _view, _methods in ((page, ("GET",)), (messages, ("GET",)), (write, ("POST",)), (press, ("POST",))):
