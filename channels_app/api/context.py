@@ -15,7 +15,6 @@ from channels_app.api.recall import (
     memory_answers,
     read_recent,
     recent_messages,
-    session_events_by_default,
 )
 from channels_app.cards import cached_session_id, keep_channels
 from channels_app.context import context_for
@@ -38,16 +37,12 @@ from sessions_app.models import SessionEvent
 CLIENT_MESSAGES = 2_000  # of a conversation the bot keeps itself
 
 
-def budget_by_default() -> int:
-    return conf.CONTEXT_BUDGET
-
-
 class ContextRequest(fields.StrictSerializer):
     """A message that is about to be answered."""
 
     address = AddressField()
     message = fields.LongText(allow_blank=True)
-    token_budget = fields.Whole(min_value=0, max_value=1_000_000, default=budget_by_default)
+    token_budget = fields.Whole(min_value=0, max_value=1_000_000, default=lambda: conf.CONTEXT_BUDGET)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     serve = ServeField(
@@ -56,7 +51,7 @@ class ContextRequest(fields.StrictSerializer):
         help_text="What is `likely` to help, all that may, or from which relevance on; null: the channel's, else"
         " likely.",
     )
-    include_session_events = fields.YesNo(default=session_events_by_default)
+    include_session_events = fields.YesNo(default=lambda: conf.INCLUDE_SESSION_EVENTS)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
     recent = recent_messages()
     client_history = serializers.ListField(

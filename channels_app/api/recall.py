@@ -66,14 +66,6 @@ OPTIONS = (
 )
 
 
-def context_tokens_by_default() -> int:
-    return conf.CONTEXT_TOKENS
-
-
-def session_events_by_default() -> bool:
-    return conf.INCLUDE_SESSION_EVENTS
-
-
 @extend_schema_serializer(component_name="RecentMessage")
 class RecentMessageField(fields.StrictSerializer):
     """A message just before the one that is asked; of a long one its beginning and its end are read."""
@@ -139,8 +131,8 @@ class RecallRequest(PlaceRequest):
         help_text="What is `likely` to help, all that may, or from which relevance on; null: the channel's, else wide.",
     )
     quotas = fields.YesNo(default=True)
-    token_budget = fields.Whole(min_value=0, max_value=100_000, default=context_tokens_by_default)
-    include_session_events = fields.YesNo(default=session_events_by_default)
+    token_budget = fields.Whole(min_value=0, max_value=100_000, default=lambda: conf.CONTEXT_TOKENS)
+    include_session_events = fields.YesNo(default=lambda: conf.INCLUDE_SESSION_EVENTS)
     explain = fields.YesNo(default=False)
     cache = fields.YesNo(default=True)
     recent = recent_messages()
