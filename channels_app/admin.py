@@ -64,22 +64,6 @@ def days_of(workspaces: frozenset[int] | None, since: datetime) -> list[dict[str
     return list(sums.order_by("-day", "workspace__name", "platform", "account")[:_SUMS_SHOWN])
 
 
-def comparison_context(comparison: PathComparison) -> dict[str, Any]:
-    """The lines of a comparison, and the recall it was made of."""
-    workspace, alone = comparison.workspace_id, [*comparison.only_database, *comparison.only_files]
-    entry_rows = Entry.objects.filter(workspace_id=workspace, uid__in=[row["id"] for row in alone if row.get("id")])
-    entries = {str(uid): pk for uid, pk in entry_rows.values_list("uid", "pk")}
-    paths = FileState.objects.filter(workspace_id=workspace, path__in=[row["path"] for row in alone if row.get("path")])
-    scopes = dict(paths.values_list("path", "scope_id"))
-    trace = RecallTrace.objects.filter(workspace_id=workspace, uid=comparison.trace) if comparison.trace else None
-    return {
-        "comparison": comparison,
-        "trace": trace.first() if trace else None,
-        "database_lines": [_line(row, entries, scopes) for row in comparison.only_database],
-        "file_lines": [_line(row, entries, scopes) for row in comparison.only_files],
-    }
-
-
 def _line(row: dict[str, Any], entries: dict[str, int], scopes: dict[str, int]) -> FoundLine:
     """A line with the page of its entry, or else of its file, as far as they are still there."""
     path, line = row.get("path") or "", row.get("line")
@@ -281,4 +265,18 @@ class PathComparisonAdmin(RestrictedAdmin):
         return {"comparison_days": days_of(workspaces_of(request), since), "days_summed": DAYS_SUMMED}
 
     def page_context(self, request: HttpRequest, row: PathComparison) -> dict[str, Any]:
-        return comparison_context(row)
+        """The lines of a comparison, and the recall it was made of."""
+        workspace, alone = row.workspace_id, [*row.only_database, *row.only_files]
+        ids = [line["id"] for line in alone if line.get("id")]
+        entry_rows = Entry.objects.filter(workspace_id=workspace, uid__in=ids)
+        entries = {str(uid): pk for uid, pk in entry_rows.values_list("uid", "pk")}
+        paths = [line["path"] for line in alone if line.get("path")]
+        states = FileState.objects.filter(workspace_id=workspace, path__in=paths)
+        scopes = dict(states.values_list("path", "scope_id"))
+        trace = RecallTrace.objects.filter(workspace_id=workspace, uid=row.trace) if row.trace else None
+        return {
+            "comparison": row,
+            "trace": trace.first() if trace else None,
+            "database_lines": [_line(line, entries, scopes) for line in row.only_database],
+            "file_lines": [_line(line, entries, scopes) for line in row.only_files],
+        }
