@@ -292,17 +292,13 @@ def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
     undone = BatchChange.objects.filter(entry=OuterRef("pk"), state=ChangeState.UNDONE)
     put_back = undone.filter(batch__name__in=[LINK, UNLINK], batch__created_at__gte=identity.since)
     rest = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
-    return rest.filter(own_words(identity)) if is_shared(identity) else rest
+    is_shared = others_of(identity).exists()  # still the memory of those to whom it was linked
+    return rest.filter(own_words(identity)) if is_shared else rest
 
 
 def own_words(identity: Identity) -> Q:
     """What an identity wrote itself."""
     return Q(channel=identity.platform, sender_id=identity.peer, path="")
-
-
-def is_shared(identity: Identity) -> bool:
-    """Whether its unused memory is still that of others, to whom it was linked."""
-    return others_of(identity).exists()
 
 
 def others_of(identity: Identity) -> QuerySet[Identity]:
@@ -338,7 +334,7 @@ def also_carried(workspace_id: int, others: Iterable[Identity]) -> QuerySet[Batc
 
 def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
     """The days of a memory nobody uses any more; those of one that others use are theirs as well, and stay."""
-    if is_shared(identity):
+    if others_of(identity).exists():
         return []
     days = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None)
     return list(days.order_by("local_date", "pk"))

@@ -73,19 +73,16 @@ def own_keys(workspace_id: int, peers: Collection[Peer], *, of_sessions: bool = 
     Our accounts on a platform are those of channels; `of_sessions`: also those only a session remembers. Raises
     InvalidAddress.
     """
-    keys = {identity.person.scope_key for identity in identities_of(workspace_id, peers)}
-    keys |= {identity.unused_key for identity in identities_of(workspace_id, peers) if identity.unused_key}
+    identities = identities_of(workspace_id, peers)
+    keys = {identity.person.scope_key for identity in identities}
+    keys |= {identity.unused_key for identity in identities if identity.unused_key}
     for platform in {peer.platform for peer in peers}:
-        accounts = accounts_on(workspace_id, platform, of_sessions=of_sessions)
+        place = {"workspace_id": workspace_id, "platform": platform}
+        accounts = set(Channel.objects.filter(**place).values_list("account", flat=True))
+        if of_sessions:
+            accounts |= set(Session.objects.filter(**place).values_list("account", flat=True).distinct())
         keys |= {key for peer in peers if peer.platform == platform for key in peer.keys(accounts)}
     return sorted(keys)
-
-
-def accounts_on(workspace_id: int, platform: str, *, of_sessions: bool = False) -> set[str]:
-    """Our accounts on a platform."""
-    channels = Channel.objects.filter(workspace_id=workspace_id, platform=platform).values_list("account", flat=True)
-    sessions = Session.objects.filter(workspace_id=workspace_id, platform=platform).values_list("account", flat=True)
-    return {*channels, *(sessions.distinct() if of_sessions else ())}
 
 
 #: Peers that a search by a name takes.

@@ -83,16 +83,13 @@ class TakenOut:
         for act in sorted(by_act, key=lambda act: act.pk if act else 0):
             is_open = act is not None and not closed.filter(run=act.run).exists()
             by = act if act and is_open else Batch(name=name, run=run, actor=actor, created_at=now)
-            _expire(target, by_act[act], by, now=now)
-
-
-def _expire(scope: Scope, rows: list[Entry], act: Batch, *, now: datetime) -> None:
-    """Expire entries of a scope by an act of people, in its batch there."""
-    with acting(act.actor):
-        locked = entries.lock_scopes([scope])[scope.pk]
-        batch = Batch.objects.filter(scope=scope, run=act.run).first() or begin_applied(
-            locked, name=act.name, run=act.run, actor=act.actor, now=act.created_at, reason=act.reason
-        )
-        with acting(act.actor, batch=batch.pk, run=act.run):
-            entries.expire_many(locked, {row.pk: None for row in rows}, now=now, actor=act.actor, suppress=True)
-            add_applied(batch, [PlanRow.of(row, ExpireStep(suppress=True)) for row in rows])
+            # Expire them by this act of people, in its batch there
+            rows = by_act[act]
+            with acting(by.actor):
+                locked = entries.lock_scopes([target])[target.pk]
+                batch = Batch.objects.filter(scope=target, run=by.run).first() or begin_applied(
+                    locked, name=by.name, run=by.run, actor=by.actor, now=by.created_at, reason=by.reason
+                )
+                with acting(by.actor, batch=batch.pk, run=by.run):
+                    entries.expire_many(locked, {row.pk: None for row in rows}, now=now, actor=by.actor, suppress=True)
+                    add_applied(batch, [PlanRow.of(row, ExpireStep(suppress=True)) for row in rows])
