@@ -6,7 +6,7 @@ each other visitor is a person of their own, by a signed cookie.
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import wraps
 from hashlib import sha256
 from secrets import token_hex
@@ -146,7 +146,7 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     inbox = list(IncomingMessage.objects.filter(**here, kind=MessageKind.MESSAGE).order_by("-pk")[:SHOWN])
     outbox = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
     latest = list(Notice.objects.filter(connection=connection, peer=visitor.peer).order_by("-pk")[:NOTICES_SHOWN])
-    pairs = [(row.received_at, _of_person(row)) for row in inbox] + [(row.created_at, _of_bot(row)) for row in outbox]
+    pairs = [_message(row) for row in (*inbox, *outbox)]
     problem = ConnectionProblem(connection.problem).label if visitor.is_staff and connection.problem else ""
     body: dict[str, Any] = {
         "messages": [message for _at, message in sorted(pairs, key=lambda pair: pair[0])][-SHOWN:],
@@ -181,21 +181,15 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     )
 
 
-def _of_person(row: IncomingMessage) -> dict[str, Any]:
-    body = row.body
-    return {"id": row.message, "is_mine": True, "text": body.get("text", ""), "at": row.received_at.isoformat()}
-
-
-def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
-    body = row.body
-    return {
-        "id": str(row.uid),
-        "is_mine": False,
-        "text": body.get("text", ""),
-        "at": row.created_at.isoformat(),
-        "buttons": body.get("buttons", []),
-        "file_name": body.get("file_name", ""),
-    }
+def _message(row: IncomingMessage | OutgoingMessage) -> tuple[datetime, dict[str, Any]]:
+    """When it was written, and what the page is told of it."""
+    text = row.body.get("text", "")
+    if isinstance(row, IncomingMessage):
+        at = row.received_at
+        return at, {"id": row.message, "is_mine": True, "text": text, "at": at.isoformat()}
+    at = row.created_at
+    message = {"id": str(row.uid), "is_mine": False, "text": text, "at": at.isoformat()}
+    return at, message | {"buttons": row.body.get("buttons", []), "file_name": row.body.get("file_name", "")}
 
 
 @require_POST

@@ -87,9 +87,7 @@ def list_tools(call: Call, outage: Outage | None = None) -> Response:
 class ToolsView(Call):
     """The tools for a model."""
 
-    @Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery, offline=list_tools)
-    def get(self) -> Response:
-        return list_tools(self)
+    get = Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery, offline=list_tools)(list_tools)
 
 
 _NAME = {"type": "string"}
@@ -166,9 +164,9 @@ class ToolCallView(Call):
         self.done = []
         super().initial(request, *args, **kwargs)
 
-    @Method("call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True, offline=call_tools)
-    def post(self) -> Response:
-        return call_tools(self)
+    post = Method(
+        "call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True, offline=call_tools
+    )(call_tools)
 
 
 class ToolView(Call):
