@@ -61,7 +61,7 @@ class HistoryMessage:
 class Conversation:
     """The open conversation of a context; what of it is handed out for sure is settled before memory is asked.
 
-    `held` are the messages of a client that keeps the conversation itself: nothing is handed out.
+    `client_messages` are those of a client that keeps the conversation itself: nothing is handed out.
     """
 
     def __init__(
@@ -77,15 +77,30 @@ class Conversation:
         self._session, self._max_tokens, self._has_client_messages = session, max_tokens, client_messages is not None
         self._events = replay_messages(session, token_budget) if session else []
         self._sure = self._fitting(sure)
-        if client_messages is not None:
-            self.client_history: ClientHistory | None = history_of_client(
-                session, self._events, client_messages, now=now
-            )
+        if client_messages is None:
+            # What is handed out unabridged
+            events = [message.event for message in self._sure if not message.is_summary]
+            user_texts = tuple(event.content for event in events if event.kind == EventKind.USER)
+            dialogue = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
+            self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in dialogue)
+        else:
+            # What the client has: those of the stored messages that it tells word for word
+            texts = [(message.role, message.content.strip()) for message in client_messages]
+            client_texts = {*texts, *((role, mask(content)) for role, content in texts)}
+            events = [event for event in self._events if (event.kind, event.content.strip()) in client_texts]
+            user_texts = tuple(message.content for message in client_messages if message.role == EventKind.USER)
             self.recent = client_messages[-MOST_MESSAGES:]
-            return
-        self.client_history = handed_out(session, self._sure) if session else None
-        dialogue = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
-        self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in dialogue)
+        self.client_history: ClientHistory | None = None
+        if events or client_messages is not None:
+            self.client_history = ClientHistory(
+                paths=frozenset(map(self._path, events)),
+                since=min((event.at for event in events), default=now),
+                user_texts=user_texts,
+            )
+
+    def _path(self, event: ReplayedMessage) -> str:
+        """The path of a message of the conversation."""
+        return self._session.origin(self._session.conversation, event.pk) if self._session else ""
 
     def _fitting(self, limit: int) -> list[HistoryMessage]:
         if self._session is None or self._has_client_messages:
@@ -93,10 +108,24 @@ class Conversation:
         return within_budget(self._events, min(limit, self._max_tokens or self._session.max_tokens()))
 
     def within(self, limit: int, covered: Collection[str]) -> list[HistoryMessage]:
-        """As much of it as there is room for, as far back as it repeats nothing of the summary of covered messages."""
-        if self._session is None:
-            return []
-        return without_repeats(self._session, self._fitting(limit), self._sure, covered)
+        """As much of it as there is room for that repeats nothing: beyond what is sure, it begins after all covered.
+
+        `covered` are the paths of the messages on which the memories and events of the context rest.
+        """
+        longest, sure_ids = self._fitting(limit), {message.event.pk for message in self._sure}
+        begin = 0
+        for n, message in enumerate(longest):
+            is_sure = message.is_summary or message.event.pk in sure_ids
+            if not is_sure and self._path(message.event) in covered:
+                begin = n + 1
+        if begin:  # at what a user says, or where it is sure to begin
+            starts = (
+                n
+                for n in range(begin, len(longest))
+                if longest[n].event.kind == EventKind.USER or longest[n].event.pk in sure_ids
+            )
+            begin = next(starts, len(longest))
+        return [*(message for message in longest[:begin] if message.is_summary), *longest[begin:]]
 
 
 def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[HistoryMessage]:
@@ -111,59 +140,6 @@ def within_budget(events: Sequence[ReplayedMessage], limit: int) -> list[History
     dialogue = [event for event in events if event.kind != EventKind.SUMMARY]
     newest = newest_turns(dialogue, tokens_left, overhead=MESSAGE_TOKENS)
     return summary + [HistoryMessage(event, event.content, event.tokens + MESSAGE_TOKENS) for event in newest]
-
-
-def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHistory | None:
-    """The messages of a history that are handed out unabridged; None when there are none."""
-    dialogue = [message.event for message in history if not message.is_summary]
-    if not dialogue:
-        return None
-    return ClientHistory(
-        paths=frozenset(_path(session, event) for event in dialogue),
-        since=min(event.at for event in dialogue),
-        user_texts=tuple(event.content for event in dialogue if event.kind == EventKind.USER),
-    )
-
-
-def history_of_client(
-    session: Session | None, events: Sequence[ReplayedMessage], messages: Sequence[RecentMessage], *, now: datetime
-) -> ClientHistory:
-    """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
-    texts = [(message.role, message.content.strip()) for message in messages]
-    client_texts = {*texts, *((role, mask(content)) for role, content in texts)}
-    stored_events = [event for event in events if session and (event.kind, event.content.strip()) in client_texts]
-    return ClientHistory(
-        paths=frozenset(_path(session, event) for event in stored_events if session),
-        since=min((event.at for event in stored_events), default=now),
-        user_texts=tuple(message.content for message in messages if message.role == EventKind.USER),
-    )
-
-
-def _path(session: Session, event: ReplayedMessage) -> str:
-    """The path of a message of the open conversation."""
-    return session.origin(session.conversation, event.pk)
-
-
-def without_repeats(
-    session: Session, longest: Sequence[HistoryMessage], sure: Sequence[HistoryMessage], covered: Collection[str]
-) -> list[HistoryMessage]:
-    """The longest history that repeats nothing: beyond the messages that are `sure`, it begins after all covered ones.
-
-    `covered` are the paths of the messages on which the memories and events of the context rest.
-    """
-    sure_ids = {message.event.pk for message in sure}
-    begin = 0
-    for n, message in enumerate(longest):
-        if not message.is_summary and message.event.pk not in sure_ids and _path(session, message.event) in covered:
-            begin = n + 1
-    if begin:  # at what a user says, or where it is sure to begin
-        starts = (
-            n
-            for n in range(begin, len(longest))
-            if longest[n].event.kind == EventKind.USER or longest[n].event.pk in sure_ids
-        )
-        begin = next(starts, len(longest))
-    return [*(message for message in longest[:begin] if message.is_summary), *longest[begin:]]
 
 
 #: The verdict that takes the most words: room is kept for it before memory is asked.
