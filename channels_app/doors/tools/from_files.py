@@ -17,17 +17,17 @@ from channels_app.doors.tools.write import (
     PENDING,
     SavedLine,
     mark_of,
-    note_path,
+    path_to_write,
     saved_line,
     scope_key_of,
 )
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen, ScopeNotFound
-from memories.files.layout import ScopeFolder, read_reference, scope_folder
+from memories.files.layout import read_reference, scope_folder
 from memories.language import quoting
 from memories.models import Scope
-from memories.notes.save import AppendedLine, Target, append_line, line_of_same_in_file, path_of
+from memories.notes.save import AppendedLine, Target, append_line, line_of_same_in_file
 from memories.recall.answer import NONE
 from memories.tenancy.resolver import kind_of_key
 from sessions_app.models import in_language
@@ -86,29 +86,24 @@ def get(place: Place, *, path: str, first: int | None = None, count: int | None 
 
 def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
     """Add a line to today's note, or to the long-term file. Raises ScopeFrozen, InvalidDraft, PathNotAllowed."""
-    folder, session = _folder(place)
-    path = path_of(folder, Target(target), now=now, zone=place.caller.zone)
-    if (line := line_of_same_in_file(folder, path, content)) is not None:
-        return saved_line(place, AppendedLine(path, line), folder.scope_key, KNOWN)
-    return _saved_line(place, folder, path, content, session, now)
+    return _saved_line(place, content, now, target=Target(target), once=True)
 
 
 def append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
     """Add lines to the end of a note. Raises what `save` does."""
-    folder, session = _folder(place)
-    today = path_of(folder, Target.DAILY, now=now, zone=place.caller.zone)
-    return _saved_line(place, folder, today if path is None else note_path(folder, path), content, session, now)
+    return _saved_line(place, content, now, path=path)
 
 
-def _saved_line(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:
-    line = append_line(
-        folder, path, content, now=now, zone=place.caller.zone, session=session, call=mark_of(place, content)
-    )
-    return saved_line(place, line, folder.scope_key, PENDING)
-
-
-def _folder(place: Place) -> tuple[ScopeFolder, str]:
-    """The folder that is written to, and the session it comes from. Raises InvalidAddress, ScopeNotFound, ScopeFrozen.
+def _saved_line(
+    place: Place,
+    content: str,
+    now: datetime,
+    *,
+    target: Target = Target.DAILY,
+    path: str | None = None,
+    once: bool = False,
+) -> SavedLine:
+    """Raises InvalidAddress, ScopeNotFound, ScopeFrozen.
 
     Without the database nobody knows that a scope is frozen: the line is in its file, and is not indexed.
     """
@@ -118,4 +113,10 @@ def _folder(place: Place) -> tuple[ScopeFolder, str]:
         raise ScopeNotFound
     if place.has_database and Scope.objects.in_workspace(caller.workspace_id).filter(key=key, frozen=True).exists():
         raise ScopeFrozen
-    return scope_folder(caller.folder, key), resolution.session_key if resolution else BY_SCOPE
+    folder, session = scope_folder(caller.folder, key), resolution.session_key if resolution else BY_SCOPE
+    path = path_to_write(place, folder, target, path, now)
+    if once and (line := line_of_same_in_file(folder, path, content)) is not None:
+        return saved_line(place, AppendedLine(path, line), key, KNOWN)
+    call = mark_of(place, content)
+    appended = append_line(folder, path, content, now=now, zone=caller.zone, session=session, call=call)
+    return saved_line(place, appended, key, PENDING)

@@ -1,6 +1,5 @@
 """The tools that change memory: memory_save, memory_append, memory_update, memory_forget, memory_restore."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -76,10 +75,7 @@ def memory_save(place: Place, *, content: str, target: str, now: datetime) -> Sa
 
     Raises InvalidAddress, ScopeNotFound, ScopeFrozen, InvalidDraft; then nothing is written.
     """
-    zone = place.caller.zone
-    return _saved_line(
-        place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now, once=True
-    )
+    return _saved_line(place, content, now, target=Target(target), once=True)
 
 
 def memory_append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
@@ -87,14 +83,16 @@ def memory_append(place: Place, *, content: str, path: str | None = None, now: d
 
     Raises PathNotAllowed, and what memory_save raises.
     """
+    return _saved_line(place, content, now, path=path)
+
+
+def path_to_write(place: Place, folder: ScopeFolder, target: Target, path: str | None, now: datetime) -> str:
+    """The file that lines are added to: a note of this scope under memory/ by its path, else that of a target.
+
+    Raises PathNotAllowed.
+    """
     if path is None:
-        zone = place.caller.zone
-        return _saved_line(place, content, lambda folder: path_of(folder, Target.DAILY, now=now, zone=zone), now)
-    return _saved_line(place, content, lambda folder: note_path(folder, path), now)
-
-
-def note_path(folder: ScopeFolder, path: str) -> str:
-    """A path that lines may be added to: of a note of this scope under memory/. Raises PathNotAllowed."""
+        return path_of(folder, target, now=now, zone=place.caller.zone)
     file, _line = read_reference(path)
     resolve_path([folder], file)
     if not file.startswith(ONLY_UNDER) or folder.is_transcript(file):
@@ -103,7 +101,13 @@ def note_path(folder: ScopeFolder, path: str) -> str:
 
 
 def _saved_line(
-    place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime, *, once: bool = False
+    place: Place,
+    content: str,
+    now: datetime,
+    *,
+    target: Target = Target.DAILY,
+    path: str | None = None,
+    once: bool = False,
 ) -> SavedLine:
     # The scope it is written to, begun where needed, and the session that is its source
     caller, resolution = place.caller, place.resolution
@@ -115,7 +119,7 @@ def _saved_line(
         key, session = scope_key_of(resolution), resolution.session_key
         scope = addresses.scope_to_write(caller, resolution, key)
         ensure_channel(caller.workspace_id, resolution.address)
-    path = path_in(folder_of(scope))
+    path = path_to_write(place, folder_of(scope), target, path, now)
     if once and not scope.frozen and (same := line_of_same(scope, path, content, now=now)) is not None:
         return saved_line(place, AppendedLine(same.path, same.line_from or 1), scope.key, KNOWN, same.uid)
     note = save_note(scope, path, content, now=now, session=session, call=mark_of(place, content), actor=caller.actor)
