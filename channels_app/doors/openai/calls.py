@@ -33,7 +33,7 @@ from channels_app.doors.openai.answers import (
     with_memory,
 )
 from channels_app.doors.openai.errors import ProxyFull, ProxyOff, TooManyChats, UpstreamBroken, answer_error
-from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
+from channels_app.doors.openai.memory import ChatTools, Memory, MemoryTools, let_go
 from memories.api.access import caller_of
 from memories.api.calls import Method
 from memories.api.requests import LONE_SURROGATE, BodyTooLarge, check_length, check_values, not_json, too_deep
@@ -52,14 +52,8 @@ class Output(Protocol):
     def add(self, data: Any) -> None: ...
 
 
-class Tools(Protocol):
-    """The tools of memory as one form has them."""
-
-    def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]: ...
-
-
 OutputOf = TypeVar("OutputOf", bound=Output)
-ToolsOf = TypeVar("ToolsOf", bound=Tools)
+ToolsOf = TypeVar("ToolsOf", bound=MemoryTools)
 
 
 class Exchange(Generic[OutputOf, ToolsOf]):
@@ -138,12 +132,12 @@ class Exchange(Generic[OutputOf, ToolsOf]):
         return HttpResponse(content, status=self.response.status, headers=upstream.headers_of(self.response))
 
 
-class ChatExchange(Exchange[Answer, MemoryTools]):
+class ChatExchange(Exchange[Answer, ChatTools]):
     """The rounds of a chat completion."""
 
     path = "chat/completions"
 
-    def __init__(self, memory: Memory, payload: dict[str, Any], tools: MemoryTools | None) -> None:
+    def __init__(self, memory: Memory, payload: dict[str, Any], tools: ChatTools | None) -> None:
         self._texts: list[str] = []  # of the rounds before this one
         super().__init__(memory, payload, tools, Answer)
 
@@ -165,7 +159,7 @@ class ChatExchange(Exchange[Answer, MemoryTools]):
                 answer["choices"][0]["message"] = self._tools.without_own(message)
                 return self._passed(json.dumps(answer).encode())
 
-    def _with_tools(self, tools: MemoryTools) -> Iterator[bytes]:
+    def _with_tools(self, tools: ChatTools) -> Iterator[bytes]:
         """What the model says as it comes; from its first call on, events wait until it is clear whose call it is."""
         while True:
             held_events: list[bytes] = []
@@ -373,7 +367,8 @@ class ChatView(MemoryView):
         self, memory: Memory, prompt: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
     ) -> ChatExchange:
         payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
-        tools = MemoryTools(memory, payload, caller_of(self.request).language) if has_tools else None
+        theirs = payload.get("tools") or []
+        tools = ChatTools(memory, theirs, caller_of(self.request).language) if has_tools else None
         let_go()
         return ChatExchange(memory, payload, tools)
 

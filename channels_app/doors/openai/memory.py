@@ -4,7 +4,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 from django.core.handlers.wsgi import WSGIRequest
@@ -128,16 +128,26 @@ MOST_ROUNDS = 8
 class MemoryTools:
     """The tools of memory beside those of the bot; one whose name the bot uses itself is left to it."""
 
-    def __init__(self, memory: Memory, payload: dict[str, Any], language: str) -> None:
-        self._memory, self._rounds = memory, 0
-        self._theirs: list[Any] = payload.get("tools") or []
-        their_names = {_name(tool) for tool in self._theirs}
-        self._own = [tool for tool in TOOLS.values() if tool.name not in their_names]
-        self.names = {tool.name for tool in self._own}
-        self._offered = [tool.definition(Form.OPENAI, language) for tool in self._own]
+    form: ClassVar[Form]
+
+    def __init__(self, memory: Memory, theirs: list[Any], language: str) -> None:
+        self._memory, self._theirs, self._language, self.rounds = memory, theirs, language, 0
+        their_names = {name_of(tool) for tool in theirs}
+        own = [tool for tool in TOOLS.values() if tool.name not in their_names]
+        self.names = {tool.name for tool in own}
+        self._offered = [tool.definition(self.form, language) for tool in own]
 
     def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]:
-        return {**payload, "tools": [*self._theirs, *self._offered]}
+        """What is asked, with the tools of memory beside those of the bot, as long as they may be used."""
+        tools = [*self._theirs, *(self._offered if self.rounds < MOST_ROUNDS else [])]
+        rest = {name: value for name, value in payload.items() if name != "tools"}
+        return {**rest, "tools": tools} if tools else {n: v for n, v in rest.items() if n != "tool_choice"}
+
+
+class ChatTools(MemoryTools):
+    """The tools of memory in a chat completion."""
+
+    form = Form.OPENAI
 
     def next_round(self, payload: dict[str, Any], message: dict[str, Any]) -> dict[str, Any] | None:
         """What the model is asked next, its calls answered; None where its message is for the bot.
@@ -147,18 +157,13 @@ class MemoryTools:
         """
         calls = calls_in(message)
         own = [call for call in calls if self._is_own(call)]
-        if not own or self._rounds == MOST_ROUNDS:
+        if not own or self.rounds == MOST_ROUNDS:
             return None
         answers = self._memory.carry_out(own)
         if len(own) < len(calls):
             return None
-        self._rounds += 1
-        next_payload = {**payload, "messages": [*payload["messages"], message, *answers]}
-        if self._rounds < MOST_ROUNDS:
-            return next_payload
-        if self._theirs:
-            return {**next_payload, "tools": self._theirs}
-        return {name: value for name, value in next_payload.items() if name not in ("tools", "tool_choice")}
+        self.rounds += 1
+        return self.offered_in({**payload, "messages": [*payload["messages"], message, *answers]})
 
     def without_own(self, message: dict[str, Any]) -> dict[str, Any]:
         """A message as the bot is to see it."""
@@ -182,10 +187,10 @@ class MemoryTools:
             yield event
 
     def _is_own(self, call: dict[str, Any]) -> bool:
-        return _name(call) in self.names
+        return name_of(call) in self.names
 
 
-def _name(tool: Any) -> Any:
-    """The name of a tool, or of the tool a call means."""
-    function = tool.get("function") if isinstance(tool, dict) else None
+def name_of(tool: Any) -> Any:
+    """The name of a tool, or of the tool a call means, in either of OpenAI's forms."""
+    function = tool.get("function", tool) if isinstance(tool, dict) else None
     return function.get("name") if isinstance(function, dict) else None

@@ -20,8 +20,7 @@ from rest_framework.status import HTTP_200_OK as HTTP_OK
 from channels_app.doors.openai import upstream
 from channels_app.doors.openai.answers import Asked, data_of, read_answer, read_messages
 from channels_app.doors.openai.calls import Exchange, MemoryView
-from channels_app.doors.openai.memory import MOST_ROUNDS, Memory, let_go
-from channels_app.doors.tools.registry import TOOLS as MEMORY_TOOLS
+from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
 from channels_app.doors.tools.registry import Form
 from memories.api.access import caller_of
 from memories.api.calls import Method
@@ -107,27 +106,14 @@ class ModelOutput:
             self._text = "".join(text for text in texts if isinstance(text, str))
 
 
-class OwnTools:
-    """The tools of memory as this form has them; one whose name the bot uses itself is left to it."""
+class ResponseTools(MemoryTools):
+    """The tools of memory in a response."""
 
-    def __init__(self, memory: Memory, theirs: Any, language: str) -> None:
-        self._memory, self._language = memory, language
-        self._theirs = theirs if isinstance(theirs, list) else []
-        their_names = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
-        own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in their_names]
-        self.names = {tool.name for tool in own}
-        self._offered = [tool.definition(Form.OPENAI_RESPONSES, language) for tool in own]
-        self.rounds = 0
+    form = Form.OPENAI_RESPONSES
 
     def is_own(self, item: Mapping[str, Any]) -> bool:
         """Whether an item calls a tool of memory."""
         return item.get("type") == CALL and item.get("name") in self.names
-
-    def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """What is asked, with the tools of memory beside those of the bot, as long as they may be used."""
-        tools = [*self._theirs, *(self._offered if self.rounds < MOST_ROUNDS else [])]
-        rest = {name: value for name, value in payload.items() if name != "tools"}
-        return {**rest, "tools": tools} if tools else {n: v for n, v in rest.items() if n != "tool_choice"}
 
     def next_round(self, payload: dict[str, Any], output: ModelOutput, items: list[Any]) -> dict[str, Any] | None:
         """What is asked next, the calls answered; None where none is of memory, or only the bot can answer one.
@@ -194,18 +180,19 @@ class ResponsesView(MemoryView):
         payload, own = dict(body), body.get("instructions")
         if text and (own is None or isinstance(own, str)):
             payload["instructions"] = f"{own}\n\n{text}" if own else text
-        tools = OwnTools(memory, payload.get("tools"), caller.language) if has_tools else None
+        theirs = payload["tools"] if isinstance(payload.get("tools"), list) else []
+        tools = ResponseTools(memory, theirs, caller.language) if has_tools else None
         let_go()
         return ResponseExchange(memory, prompt, caller.workspace_id, payload, tools)
 
 
-class ResponseExchange(Exchange[ModelOutput, OwnTools]):
+class ResponseExchange(Exchange[ModelOutput, ResponseTools]):
     """The rounds of a response."""
 
     path = PATH
 
     def __init__(
-        self, memory: Memory, prompt: Asked | None, workspace: int, payload: dict[str, Any], tools: OwnTools | None
+        self, memory: Memory, prompt: Asked | None, workspace: int, payload: dict[str, Any], tools: ResponseTools | None
     ) -> None:
         self._prompt, self._workspace = prompt, workspace
         super().__init__(memory, payload, tools, ModelOutput)
@@ -230,7 +217,7 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
             if not self._goes_on(data):
                 return self._passed(content)
 
-    def _with_tools(self, tools: OwnTools) -> Iterator[bytes]:
+    def _with_tools(self, tools: ResponseTools) -> Iterator[bytes]:
         """Events wait until it is clear what the model does first; where it calls a function, for all of them.
 
         So the bot sees no call that is to be made again.
