@@ -109,10 +109,6 @@ def unite_people() -> dict[str, int]:
     return linking.unite_waiting(now=timezone.now())
 
 
-def count_people_to_unite() -> dict[str, int]:
-    return linking.count_waiting(now=timezone.now())
-
-
 REPLAY = Job(
     "replay-journal",
     _("applies calls that were accepted without the database"),
@@ -130,7 +126,7 @@ JOBS = (
     Job("clean-messages", _("removes old messages of chat platforms"), "E1", cron="52 * * * *",
         run=clean_messages, preview=count_old_messages),
     Job("unite-people", _("carries over what is still written to memories whose people were linked"), "E1",
-        cron="* * * * *", run=unite_people, preview=count_people_to_unite),
+        cron="* * * * *", run=unite_people, preview=linking.count_waiting),
 )  # fmt: skip
 
 
