@@ -67,11 +67,10 @@ def with_linked(workspace_id: int, peers: Collection[Peer]) -> list[Peer]:
     return list(dict.fromkeys([*peers, *(Peer(*names) for names in others.values_list("platform", "peer"))]))
 
 
-def own_keys(workspace_id: int, peers: Collection[Peer], *, of_sessions: bool = False) -> list[str]:
+def own_keys(workspace_id: int, peers: Collection[Peer]) -> list[str]:
     """The keys of all scopes that belong to these peers alone, and to the people they are linked to.
 
-    Our accounts on a platform are those of channels; `of_sessions`: also those only a session remembers. Raises
-    InvalidAddress.
+    Our accounts on a platform are those of channels, and those only a session remembers. Raises InvalidAddress.
     """
     identities = identities_of(workspace_id, peers)
     keys = {identity.person.scope_key for identity in identities}
@@ -79,8 +78,7 @@ def own_keys(workspace_id: int, peers: Collection[Peer], *, of_sessions: bool = 
     for platform in {peer.platform for peer in peers}:
         place = {"workspace_id": workspace_id, "platform": platform}
         accounts = set(Channel.objects.filter(**place).values_list("account", flat=True))
-        if of_sessions:
-            accounts |= set(Session.objects.filter(**place).values_list("account", flat=True).distinct())
+        accounts |= set(Session.objects.filter(**place).values_list("account", flat=True).distinct())
         keys |= {key for peer in peers if peer.platform == platform for key in peer.keys(accounts)}
     return sorted(keys)
 

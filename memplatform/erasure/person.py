@@ -93,9 +93,7 @@ def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:
     """The keys of all scopes that are a person's alone, whatever rules their channels had. Raises PersonUnclear."""
     every = list(identities)
     try:
-        keys = peers.own_keys(
-            workspace.pk, [Peer(identity.platform, identity.peer) for identity in every], of_sessions=True
-        )
+        keys = peers.own_keys(workspace.pk, [Peer(identity.platform, identity.peer) for identity in every])
     except InvalidAddress as problem:
         raise PersonUnclear(str(problem)) from problem
     return sorted({*keys, *(identity.shared for identity in every if identity.shared)})
