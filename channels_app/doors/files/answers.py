@@ -63,11 +63,6 @@ def place_of(caller: Caller, address: Address, *, has_database: bool, now: datet
     """The place of a message. Raises InvalidAddress, and NotCached without the database."""
     if has_database:
         return FilePlace(caller, addresses.resolve_address(caller, address))
-    return place_without_database(caller, address, now=now)
-
-
-def place_without_database(caller: Caller, address: Address, *, now: datetime) -> FilePlace:
-    """The place of a message, found without the database. Raises InvalidAddress, NotCached."""
     channels = {
         (channel.platform, channel.account): channel for channel in cards.cached_channels(caller.workspace_id, now=now)
     }
