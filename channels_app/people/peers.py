@@ -76,7 +76,7 @@ def own_keys(workspace_id: int, peers: Collection[Peer]) -> list[str]:
     keys = {identity.person.scope_key for identity in identities}
     keys |= {identity.unused_key for identity in identities if identity.unused_key}
     for platform in {peer.platform for peer in peers}:
-        place = {"workspace_id": workspace_id, "platform": platform}
+        place: dict[str, Any] = {"workspace_id": workspace_id, "platform": platform}
         accounts = set(Channel.objects.filter(**place).values_list("account", flat=True))
         accounts |= set(Session.objects.filter(**place).values_list("account", flat=True).distinct())
         keys |= {key for peer in peers if peer.platform == platform for key in peer.keys(accounts)}
