@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
@@ -112,7 +111,7 @@ class CallAnswer:
         return {"type": "tool_result", **content}
 
 
-def carry_out(place: Place, model_calls: Sequence[ModelCall], now: datetime, answers: list[CallAnswer]) -> None:
+def carry_out(place: Place, model_calls: Sequence[ModelCall], answers: list[CallAnswer]) -> None:
     """Add to `answers`, in the order of the calls; what is in it already was done before a connection broke.
 
     Raises InvalidAddress, ScopeNotFound, and PermissionDenied before any is done.
@@ -124,10 +123,10 @@ def carry_out(place: Place, model_calls: Sequence[ModelCall], now: datetime, ans
             raise PermissionDenied
     with translation.override(place.caller.language):
         for call in model_calls[len(answers) :]:
-            answers.append(_carried_out(place, call, now))  # noqa: PERF401 (kept where the next one fails)
+            answers.append(_carried_out(place, call))  # noqa: PERF401 (kept where the next one fails)
 
 
-def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
+def _carried_out(place: Place, call: ModelCall) -> CallAnswer:
     language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
         text = _problem_text(UNKNOWN_TOOL, call, language)
@@ -152,7 +151,7 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     if errors:
         return CallAnswer(call, _problem_text(calls.NOT_DONE, call, language, errors), errors=errors)
     try:
-        result = tool.run(place, arguments_of(read.validated_data, tool), now)
+        result = tool.run(place, arguments_of(read.validated_data, tool))
     except (InvalidAddress, ScopeNotFound):
         raise  # the bot's to put right
     except PlatformError as problem:

@@ -144,7 +144,7 @@ class ToolCallRequest(PlaceRequest):
 def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
     """Each call is carried out once, also where the database goes away between two of them."""
     model_calls = call.body["calls"] if "calls" in call.body else [call.body["call"]]
-    carry_out(place_of(call, outage), model_calls, call.now, call.done)
+    carry_out(place_of(call, outage), model_calls, call.done)
     # What is appended to the conversation: the answers, of Anthropic's form all in one message of the user
     messages = [item.message for item in call.done]
     if all(model_call.form == Form.ANTHROPIC for model_call in model_calls):
@@ -180,7 +180,7 @@ class ToolView(Call):
 def call_tool(call: ToolView, outage: Outage | None = None) -> Response:
     """A tool by the arguments in the body."""
     if call.done is None:
-        call.done = call.tool.run(place_of(call, outage), arguments_of(call.body, call.tool), call.now)
+        call.done = call.tool.run(place_of(call, outage), arguments_of(call.body, call.tool))
     return Response(ANSWERS[call.tool.name](call.done), status=call.status)
 
 

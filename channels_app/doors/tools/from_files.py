@@ -5,7 +5,7 @@ when the database is there again.
 """
 
 from dataclasses import replace
-from datetime import datetime
+from typing import Any
 
 from channels_app.doors.files.answers import recall_from_files
 from channels_app.doors.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
@@ -42,8 +42,13 @@ NOT_NOW = {
 }
 
 
-def search(place: Place, *, query: str, max_results: int | None = None, min_score: float | None = None) -> SearchReport:
-    """The lines of files that hold most words of a question. Raises InvalidAddress, ScopeNotFound."""
+def search(
+    place: Place, *, query: str, max_results: int | None = None, min_score: float | None = None, **_unknown: Any
+) -> SearchReport:
+    """The lines of files that hold most words of a question; what else a search may say, files know nothing of.
+
+    Raises InvalidAddress, ScopeNotFound.
+    """
     limit = max_results or conf.SEARCH_MAX_RESULTS
     least = conf.SEARCH_MIN_SCORE if min_score is None else min_score
     answer = recall_from_files(place.folders, query, limit=limit, zone=place.caller.zone, need=NeedMode.OFF)
@@ -84,24 +89,18 @@ def get(place: Place, *, path: str, first: int | None = None, count: int | None 
     return replace(lines_of_file(place, path, begin, many), degraded=list(place.degraded))
 
 
-def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
+def save(place: Place, *, content: str, target: str) -> SavedLine:
     """Add a line to today's note, or to the long-term file. Raises ScopeFrozen, InvalidDraft, PathNotAllowed."""
-    return _saved_line(place, content, now, target=Target(target), once=True)
+    return _saved_line(place, content, target=Target(target), once=True)
 
 
-def append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
+def append(place: Place, *, content: str, path: str | None = None) -> SavedLine:
     """Add lines to the end of a note. Raises what `save` does."""
-    return _saved_line(place, content, now, path=path)
+    return _saved_line(place, content, path=path)
 
 
 def _saved_line(
-    place: Place,
-    content: str,
-    now: datetime,
-    *,
-    target: Target = Target.DAILY,
-    path: str | None = None,
-    once: bool = False,
+    place: Place, content: str, *, target: Target = Target.DAILY, path: str | None = None, once: bool = False
 ) -> SavedLine:
     """Raises InvalidAddress, ScopeNotFound, ScopeFrozen.
 
@@ -114,9 +113,9 @@ def _saved_line(
     if place.has_database and Scope.objects.in_workspace(caller.workspace_id).filter(key=key, frozen=True).exists():
         raise ScopeFrozen
     folder, session = scope_folder(caller.folder, key), resolution.session_key if resolution else BY_SCOPE
-    path = path_to_write(place, folder, target, path, now)
+    path = path_to_write(place, folder, target, path)
     if once and (line := line_of_same_in_file(folder, path, content)) is not None:
         return saved_line(place, AppendedLine(path, line), key, KNOWN)
     call = mark_of(place, content)
-    appended = append_line(folder, path, content, now=now, zone=caller.zone, session=session, call=call)
+    appended = append_line(folder, path, content, now=place.now, zone=caller.zone, session=session, call=call)
     return saved_line(place, appended, key, PENDING)

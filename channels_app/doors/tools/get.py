@@ -75,15 +75,13 @@ class _Passage:
     speaker: str = ""
 
 
-def memory_get(
-    place: Place, *, path: str, first: int | None = None, count: int | None = None, now: datetime
-) -> Excerpt:
+def memory_get(place: Place, *, path: str, first: int | None = None, count: int | None = None) -> Excerpt:
     """Lines of what a path leads to, from `first` on, at most LINES_MOST; empty where there is nothing.
 
     A path may name its line itself: `memory/2026-11-23.md:12`. Raises PathNotAllowed, InvalidAddress, ScopeNotFound.
     """
     path, line = read_reference(path)
-    begin, many = first or line or 1, min(count or LINES, LINES_MOST)
+    begin, many, now = first or line or 1, min(count or LINES, LINES_MOST), place.now
     row, message = _ROW.fullmatch(path), _MESSAGE.fullmatch(path)
     if row is not None:
         kind, uid = row[1], UUID(row[2])
@@ -101,7 +99,7 @@ def memory_get(
             passage = _Passage(day.content, datetime.combine(day.local_date, time(12), place.caller.zone))
         return _excerpt(path, kind, passage, begin, many, place.caller.language)
     if message is not None:
-        passage = _message(place, UUID(message[1]), int(message[2]), int(message[3]), now)
+        passage = _message(place, UUID(message[1]), int(message[2]), int(message[3]))
         return _excerpt(path, MESSAGES, passage, begin, many, place.caller.language)
     return lines_of_file(place, path, begin, many)
 
@@ -151,7 +149,7 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     return _excerpt(path, NOTES, _Passage(text), first, count, language)
 
 
-def _message(place: Place, uid: UUID, conversation: int, number: int, now: datetime) -> _Passage:
+def _message(place: Place, uid: UUID, conversation: int, number: int) -> _Passage:
     """A message of a conversation of this place; that of another is refused, there or not.
 
     A person's private messages are read in no group.
@@ -163,7 +161,7 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
         raise PathNotAllowed from unknown
     if scope.key not in keys:
         raise PathNotAllowed
-    message = visible_message(session, scope, conversation, number, now=now)
+    message = visible_message(session, scope, conversation, number, now=place.now)
     if message is None or reveals(place, message.content, [session.origin(conversation, number)]):
         return _Passage("")
     is_user = message.kind == EventKind.USER

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -95,48 +94,30 @@ class Definition:
         }
 
 
+#: What the code calls arguments whose names on the wire are words of Python's, or of something else.
+_NAMES = {"from": "first", "lines": "count"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool(Definition):
-    """A tool for models. `run` is given the place, the arguments by name and the time."""
+    """A tool for models, carried out in the database, or on files where they alone answer."""
 
-    run: Callable[[Place, Mapping[str, Any], datetime], Any]
+    verb: Callable[..., Any]  # is given the place, and the arguments by name
+    of_files: Callable[..., Any] | None = None  # the same; None: files cannot do it
     shown: Callable[[Any], str]  # what became of it, as a model reads it
+
+    def run(self, place: Place, arguments: Mapping[str, Any]) -> Any:
+        """Carry it out. Raises FileUnwritable where only the database could."""
+        verb = self.of_files if place.is_of_files else self.verb
+        if verb is None:
+            raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
+        return verb(place, **{_NAMES.get(name, name): value for name, value in arguments.items()})
 
 
 QUERY_CHARS = 4_000
 CONTENT_CHARS = 8_000
 PATH_CHARS = 1_100  # the longest there is, with its line
 RESULTS_MOST = 50
-#: Of a search, what files know of.
-IN_FILES = ("query", "max_results", "min_score")
-
-
-def _search(place: Place, arguments: Mapping[str, Any], now: datetime) -> search.SearchReport:
-    if place.is_of_files:
-        return from_files.search(place, **{name: value for name, value in arguments.items() if name in IN_FILES})
-    return search.memory_search(place, now=now, **arguments)
-
-
-def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excerpt:
-    excerpt_arguments = {"path": arguments["path"], "first": arguments.get("from"), "count": arguments.get("lines")}
-    return (
-        from_files.get(place, **excerpt_arguments)
-        if place.is_of_files
-        else get.memory_get(place, **excerpt_arguments, now=now)
-    )
-
-
-def _by(database_verb: Callable[..., Any], of_files: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Carried out in the database, or on files where they alone answer; what files cannot do raises FileUnwritable."""
-
-    def run(place: Place, arguments: Mapping[str, Any], now: datetime) -> Any:
-        verb = of_files if place.is_of_files else database_verb
-        if verb is None:
-            raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
-        return verb(place, now=now, **arguments)
-
-    return run
-
 
 MEMORY_SEARCH = Tool(
     name="memory_search",
@@ -149,7 +130,8 @@ MEMORY_SEARCH = Tool(
         Parameter("mode", "string", wording.MODE, choices=tuple(mode.value for mode in Mode), for_models=False),
         Parameter("include_session_events", "boolean", wording.INCLUDE_SESSION_EVENTS, for_models=False),
     ),
-    run=_search,
+    verb=search.memory_search,
+    of_files=from_files.search,
     shown=search.shown,
 )
 
@@ -162,7 +144,8 @@ MEMORY_GET = Tool(
         Parameter("from", "integer", wording.FROM, least=1),
         Parameter("lines", "integer", wording.LINES, least=1),
     ),
-    run=_get,
+    verb=get.memory_get,
+    of_files=from_files.get,
     shown=get.shown_excerpt,
 )
 
@@ -181,7 +164,8 @@ MEMORY_SAVE = Tool(
             choices=tuple(target.value for target in Target),
         ),
     ),
-    run=_by(write.memory_save, from_files.save),
+    verb=write.memory_save,
+    of_files=from_files.save,
     shown=write.shown_saved,
 )
 
@@ -193,7 +177,8 @@ MEMORY_APPEND = Tool(
         Parameter("content", "string", wording.LINES_TO_APPEND, is_needed=True, most=CONTENT_CHARS),
         Parameter("path", "string", wording.APPEND_PATH, most=PATH_CHARS),
     ),
-    run=_by(write.memory_append, from_files.append),
+    verb=write.memory_append,
+    of_files=from_files.append,
     shown=write.shown_saved,
 )
 
@@ -206,7 +191,7 @@ MEMORY_UPDATE = Tool(
         Parameter("content", "string", wording.NEW_WORDS, is_needed=True, most=CONTENT_CHARS),
     ),
     is_destructive=True,
-    run=_by(write.memory_update),
+    verb=write.memory_update,
     shown=write.shown_updated,
 )
 
@@ -215,7 +200,8 @@ MEMORY_LIST = Tool(
     needs=Permission.READ,
     words=wording.LIST,
     parameters=(Parameter("from", "integer", wording.LIST_FROM, least=1),),
-    run=lambda place, arguments, now: get.memory_list(place, first=arguments.get("from")),
+    verb=get.memory_list,
+    of_files=get.memory_list,
     shown=get.shown_files,
 )
 
@@ -229,7 +215,7 @@ MEMORY_FORGET = Tool(
     words=wording.FORGET,
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
     is_destructive=True,
-    run=_by(write.memory_forget),
+    verb=write.memory_forget,
     shown=write.shown_forgotten,
 )
 
@@ -238,7 +224,7 @@ MEMORY_RESTORE = Tool(
     needs=Permission.WRITE,
     words=wording.RESTORE,
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
-    run=_by(write.memory_restore),
+    verb=write.memory_restore,
     shown=write.shown_forgotten,
 )
 

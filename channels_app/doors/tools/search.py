@@ -110,7 +110,6 @@ def memory_search(
     min_score: float | None = None,
     mode: str = "hybrid",
     include_session_events: bool = True,
-    now: datetime,
 ) -> SearchReport:
     """What memory holds on a question, best first, from wherever the place may look; it leaves a trace as a recall.
 
@@ -122,7 +121,7 @@ def memory_search(
         query, limit=limit, mode=mode, quotas=False, include_session_events=include_session_events, always_events=True
     )
     zone = place.caller.zone
-    answer = recall(search, now=now, zone=zone)
+    answer = recall(search, now=place.now, zone=zone)
     # Memories and events by score; a message a memory rests on is its evidence, and no result beside it
     evidence: dict[str, list[RecalledEvent]] = {}
     for event in answer.events:

@@ -1,7 +1,6 @@
 """The tools that change memory: memory_save, memory_append, memory_update, memory_forget, memory_restore."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import islice
 from uuid import UUID, uuid4
 
@@ -70,29 +69,29 @@ class SavedLine:
     degraded: list[str] = field(default_factory=list)
 
 
-def memory_save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
+def memory_save(place: Place, *, content: str, target: str) -> SavedLine:
     """Add a line to today's note, or to the long-term file; what a line of a note says already is not added again.
 
     Raises InvalidAddress, ScopeNotFound, ScopeFrozen, InvalidDraft; then nothing is written.
     """
-    return _saved_line(place, content, now, target=Target(target), once=True)
+    return _saved_line(place, content, target=Target(target), once=True)
 
 
-def memory_append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
+def memory_append(place: Place, *, content: str, path: str | None = None) -> SavedLine:
     """Add lines to the end of a note under memory/, today's unless another is named; nothing is rewritten.
 
     Raises PathNotAllowed, and what memory_save raises.
     """
-    return _saved_line(place, content, now, path=path)
+    return _saved_line(place, content, path=path)
 
 
-def path_to_write(place: Place, folder: ScopeFolder, target: Target, path: str | None, now: datetime) -> str:
+def path_to_write(place: Place, folder: ScopeFolder, target: Target, path: str | None) -> str:
     """The file that lines are added to: a note of this scope under memory/ by its path, else that of a target.
 
     Raises PathNotAllowed.
     """
     if path is None:
-        return path_of(folder, target, now=now, zone=place.caller.zone)
+        return path_of(folder, target, now=place.now, zone=place.caller.zone)
     file, _line = read_reference(path)
     resolve_path([folder], file)
     if not file.startswith(ONLY_UNDER) or folder.is_transcript(file):
@@ -101,16 +100,10 @@ def path_to_write(place: Place, folder: ScopeFolder, target: Target, path: str |
 
 
 def _saved_line(
-    place: Place,
-    content: str,
-    now: datetime,
-    *,
-    target: Target = Target.DAILY,
-    path: str | None = None,
-    once: bool = False,
+    place: Place, content: str, *, target: Target = Target.DAILY, path: str | None = None, once: bool = False
 ) -> SavedLine:
     # The scope it is written to, begun where needed, and the session that is its source
-    caller, resolution = place.caller, place.resolution
+    caller, resolution, now = place.caller, place.resolution, place.now
     if resolution is None:
         key, session = str(place.at), BY_SCOPE
         check_scope_key(caller.workspace_id, key)
@@ -119,7 +112,7 @@ def _saved_line(
         key, session = scope_key_of(resolution), resolution.session_key
         scope = addresses.scope_to_write(caller, resolution, key)
         ensure_channel(caller.workspace_id, resolution.address)
-    path = path_to_write(place, folder_of(scope), target, path, now)
+    path = path_to_write(place, folder_of(scope), target, path)
     if once and not scope.frozen and (same := line_of_same(scope, path, content, now=now)) is not None:
         return saved_line(place, AppendedLine(same.path, same.line_from or 1), scope.key, KNOWN, same.uid)
     note = save_note(scope, path, content, now=now, session=session, call=mark_of(place, content), actor=caller.actor)
@@ -192,13 +185,13 @@ class UpdatedMemory:
     language: str = "en"  # of the text for the model
 
 
-def memory_update(place: Place, *, path: str, content: str, now: datetime) -> UpdatedMemory:
+def memory_update(place: Place, *, path: str, content: str) -> UpdatedMemory:
     """Give a line of a file, or a memory that was saved, other words.
 
     Raises PathNotAllowed for what no memory_get could read here, InvalidDraft for what cannot be reworded or words that
     cannot be stored, LineChanged, ScopeFrozen, InvalidAddress, ScopeNotFound; then nothing is changed.
     """
-    entry = _entry(place, path, now)
+    entry = _entry(place, path)
     if entry.type not in REWORDED:
         message = _("This is what was said, word for word. Save the correction with memory_save instead.")
         raise InvalidDraft(message, field="path")
@@ -207,7 +200,7 @@ def memory_update(place: Place, *, path: str, content: str, now: datetime) -> Up
         return _updated_memory(place, entry, before, UNCHANGED)
     # Change the words as a batch
     step = EditStep(columns={"content": content})
-    actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
+    actor, now, run = place.caller.actor, place.now, f"{step.verb}:{uuid4()}"
     with acting(actor):
         scope = entries.lock_scopes([entry.scope])[entry.scope_id]
         entries.lift_suppression(scope, content, now=now, actor=actor)
@@ -221,9 +214,9 @@ def memory_update(place: Place, *, path: str, content: str, now: datetime) -> Up
     return _updated_memory(place, entry, before, UPDATED, batch.uid)
 
 
-def _entry(place: Place, path: str, now: datetime) -> Entry:
+def _entry(place: Place, path: str) -> Entry:
     """The memory that is meant, in a scope this place may write to as a whole."""
-    file, line = read_reference(path)
+    (file, line), now = read_reference(path), place.now
     if uid := uid_in(path):
         query = place.query("", limit=1)
         entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
@@ -309,15 +302,15 @@ class ChangedMemory:
     language: str = "en"  # of the text for the model
 
 
-def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+def memory_forget(place: Place, *, path: str) -> ChangedMemory:
     """Take a memory that could be read here out of use; no machine writes it again until it is restored.
 
     Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
     """
-    query = place.query("", limit=1)
+    query, now = place.query("", limit=1), place.now
     if day_uid := day_in(path):
         day = readable_day(day_uid, place.places, Policy.objects.of(place.caller.workspace_id), now)
-        day = _change_day(place, day, ExpireStep(), now)
+        day = _change_day(place, day, ExpireStep())
         if day:
             return _changed_memory(place, DAYS, day, FORGOTTEN)
     # By its own path, or by the line of the file it stands in
@@ -339,7 +332,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     memory = _changed_memory(place, ENTRIES, ended_entry, FORGOTTEN, sum(not copy.is_live() for copy in copies))
     # What says most of the same: the turn in which it was told, a note beside it. They were stored by themselves, so
     # that nobody but the user can say whether they are meant, too.
-    results = memory_search(place, query=ended_entry.content, max_results=2 * SIMILAR_MOST, now=now).results
+    results = memory_search(place, query=ended_entry.content, max_results=2 * SIMILAR_MOST).results
     similar = (
         SimilarMemory(f"{result.path}:{result.line}" if result.source == NOTES else result.path, result.snippet)
         for result in results
@@ -348,13 +341,13 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     return replace(memory, similar=tuple(islice(similar, SIMILAR_MOST)))
 
 
-def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+def memory_restore(place: Place, *, path: str) -> ChangedMemory:
     """Bring a memory of this place back into use, for as long as its policy says. Raises what memory_forget does.
 
     In a group a person's own are left to where the person talks alone, unless the group may hear everything.
     """
     if day_uid := day_in(path):
-        day = _change_day(place, forgotten_day(day_uid, place.places), RestoreStep(), now)
+        day = _change_day(place, forgotten_day(day_uid, place.places), RestoreStep())
         if day:
             return _changed_memory(place, DAYS, day, RESTORED)
     uid = uid_in(path)
@@ -366,7 +359,7 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
         raise _no_memory()
     back, copies = entries.restore_with_copies(
-        entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
+        entry, along=True, reach=place.caller.may_reach, now=place.now, actor=place.caller.actor
     )
     return _changed_memory(place, ENTRIES, back, RESTORED, sum(copy.is_live() for copy in copies))
 
@@ -399,13 +392,11 @@ def shown_forgotten(memory: ChangedMemory) -> str:
 # events of days: each change is a batch, to be undone like any other
 
 
-def _change_day(
-    place: Place, day: DailyEvent | None, step: ExpireStep | RestoreStep, now: datetime
-) -> DailyEvent | None:
+def _change_day(place: Place, day: DailyEvent | None, step: ExpireStep | RestoreStep) -> DailyEvent | None:
     """Take the event of a day out of use, or bring it back; None: there is none here. Raises ScopeFrozen."""
     if day is None or reveals(place, day.content, [f"{DAYS}/{day.uid}", *day.origins]):
         return None
-    actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
+    actor, now, run = place.caller.actor, place.now, f"{step.verb}:{uuid4()}"
     rows = DailyEvent.objects.filter(pk=day.pk, workspace_id=place.caller.workspace_id)
     with acting(actor):
         scope = entries.lock_scopes([day.scope])[day.scope_id]
