@@ -87,7 +87,9 @@ def list_tools(call: Call, outage: Outage | None = None) -> Response:
 class ToolsView(Call):
     """The tools for a model."""
 
-    get = Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery, offline=list_tools)(list_tools)
+    @Method("list_tools", Permission.READ, ToolsAnswer, query=ToolsQuery, offline=list_tools)
+    def get(self) -> Response:
+        return list_tools(self)
 
 
 _NAME = {"type": "string"}
@@ -164,9 +166,9 @@ class ToolCallView(Call):
         self.done = []
         super().initial(request, *args, **kwargs)
 
-    post = Method(
-        "call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True, offline=call_tools
-    )(call_tools)
+    @Method("call_tools", Permission.READ, ToolCallsAnswer, body=ToolCallRequest, may_write=True, offline=call_tools)
+    def post(self) -> Response:
+        return call_tools(self)
 
 
 class ToolView(Call):
