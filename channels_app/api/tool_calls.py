@@ -12,11 +12,10 @@ from rest_framework.exceptions import APIException, PermissionDenied
 from channels_app.api.addresses import PlaceRequest
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.cards import keep_channels
-from channels_app.doors.tools import calls
-from channels_app.doors.tools.calls import ModelCall
+from channels_app.doors.tools import wording
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.registry import CALLABLE, TOOLS, Form, Parameter, Tool
-from channels_app.doors.tools.wording import NAME_CHARS, UNKNOWN_TOOL, Words
+from channels_app.doors.tools.wording import NAME_CHARS, Words
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of
@@ -91,6 +90,16 @@ NO_FIELD = "non_field_errors"
 
 
 @dataclass(frozen=True)
+class ModelCall:
+    """One call of a tool by a model."""
+
+    form: Form
+    id: str
+    name: str
+    arguments: dict[str, Any] | None  # None: not a JSON object
+
+
+@dataclass(frozen=True)
 class CallAnswer:
     """What became of one call."""
 
@@ -129,10 +138,10 @@ def carry_out(place: Place, model_calls: Sequence[ModelCall], answers: list[Call
 def _carried_out(place: Place, call: ModelCall) -> CallAnswer:
     language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
-        text = _problem_text(UNKNOWN_TOOL, call, language)
+        text = _problem_text(wording.UNKNOWN_TOOL, call, language)
         return CallAnswer(call, text, errors=[_error("unknown_tool", text)])
     if call.arguments is None:
-        text = _problem_text(calls.NOT_AN_OBJECT, call, language)
+        text = _problem_text(wording.NOT_AN_OBJECT, call, language)
         return CallAnswer(call, text, errors=[_error("parse_error", text)])
     errors: list[dict[str, Any]] = []
     for name, value in call.arguments.items():
@@ -149,14 +158,14 @@ def _carried_out(place: Place, call: ModelCall) -> CallAnswer:
             for detail in details
         ]
     if errors:
-        return CallAnswer(call, _problem_text(calls.NOT_DONE, call, language, errors), errors=errors)
+        return CallAnswer(call, _problem_text(wording.NOT_DONE, call, language, errors), errors=errors)
     try:
         result = tool.run(place, arguments_of(read.validated_data, tool))
     except (InvalidAddress, ScopeNotFound):
         raise  # the bot's to put right
     except PlatformError as problem:
         errors = [_error(problem.code, str(problem), problem.field)]
-        return CallAnswer(call, _problem_text(calls.REFUSED, call, language, errors), errors=errors)
+        return CallAnswer(call, _problem_text(wording.REFUSED, call, language, errors), errors=errors)
     return CallAnswer(call, tool.shown(result), ANSWERS[tool.name](result))
 
 

@@ -1,5 +1,6 @@
 """The tools of a model: what there is to pass on, a model's own calls, and each tool as a call of a bot."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -24,8 +25,7 @@ from channels_app.api.tool_answers import (
     ToolsAnswer,
     UpdatedMemoryAnswer,
 )
-from channels_app.api.tool_calls import CallAnswer, arguments_of, body_of, carry_out, place_of
-from channels_app.doors.tools import calls
+from channels_app.api.tool_calls import CallAnswer, ModelCall, arguments_of, body_of, carry_out, place_of
 from channels_app.doors.tools.registry import (
     MEMORY_APPEND,
     MEMORY_GET,
@@ -117,9 +117,30 @@ class AsItCame(serializers.JSONField):
 
     default_error_messages = {"form": _("This is no tool call: a `function`, `function_call` or `tool_use` by name.")}
 
-    def to_internal_value(self, data: Any) -> Any:
-        call = calls.read_call(data) if isinstance(data, dict) else None
-        return call or self.fail("form")
+    def to_internal_value(self, data: Any) -> ModelCall:
+        """A call in whichever form it came; refused where nobody can tell which tool is meant, or which call."""
+        call = data if isinstance(data, dict) else {}
+        function = call.get("function")
+        if isinstance(function, dict):
+            parts = Form.OPENAI, call.get("id", ""), function.get("name"), function.get("arguments")
+        elif call.get("type") == "function_call":
+            parts = Form.OPENAI_RESPONSES, call.get("call_id", ""), call.get("name"), call.get("arguments")
+        elif call.get("type") == "tool_use":
+            parts = Form.ANTHROPIC, call.get("id", ""), call.get("name"), call.get("input")
+        else:
+            self.fail("form")
+        form, number, name, arguments = parts
+        if not isinstance(name, str) or not isinstance(number, str | None):
+            self.fail("form")
+        # An object, or a JSON text of one; no arguments are an empty one
+        if arguments in (None, ""):
+            arguments = {}
+        elif isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                arguments = None
+        return ModelCall(form, number or "", name, arguments if isinstance(arguments, dict) else None)
 
 
 class ToolCallRequest(PlaceRequest):

@@ -1,5 +1,5 @@
 """The tools a bot hands to its model: search, read, save and append (C2–C5, C13, E3).
 
-`registry` names them, with what a model reads of each; `calls` takes a model's call as it came. Whose memory a tool
-reads is the bot's to say (`place`), never the model's.
+`registry` names them, with what a model reads of each. Whose memory a tool reads is the bot's to say (`place`), never
+the model's.
 """

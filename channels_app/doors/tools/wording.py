@@ -21,6 +21,16 @@ UNKNOWN_TOOL: Words = {
     "zh-hans": "没有名为“{name}”的工具。可用的工具有：{tools}。",
 }
 NAME_CHARS = 100  # of what a model calls a tool, in an answer
+#: What a model got wrong goes back to the model, in a sentence it can act on.
+NOT_AN_OBJECT: Words = {
+    "en": "The arguments of {name} are no JSON object. Call it again with its arguments as valid JSON.",
+    "zh-hans": "{name} 的参数不是 JSON 对象。请用合法的 JSON 参数重新调用。",
+}
+NOT_DONE: Words = {
+    "en": "{name} was not carried out. {problems} Correct the arguments and call it again.",
+    "zh-hans": "{name} 未执行。{problems}请改正参数后重新调用。",
+}
+REFUSED: Words = {"en": "{name} was not carried out. {problems}", "zh-hans": "{name} 未执行。{problems}"}
 
 SEARCH: Words = {
     "en": (
