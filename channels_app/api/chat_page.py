@@ -146,7 +146,7 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     inbox = list(IncomingMessage.objects.filter(**here, kind=MessageKind.MESSAGE).order_by("-pk")[:SHOWN])
     outbox = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
     latest = list(Notice.objects.filter(connection=connection, peer=visitor.peer).order_by("-pk")[:NOTICES_SHOWN])
-    pairs = [_message(row) for row in (*inbox, *outbox)]
+    pairs = [*map(_message, inbox), *map(_message, outbox)]
     problem = ConnectionProblem(connection.problem).label if visitor.is_staff and connection.problem else ""
     body: dict[str, Any] = {
         "messages": [message for _at, message in sorted(pairs, key=lambda pair: pair[0])][-SHOWN:],

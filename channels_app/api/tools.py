@@ -117,7 +117,7 @@ class AsItCame(serializers.JSONField):
 
     default_error_messages = {"form": _("This is no tool call: a `function`, `function_call` or `tool_use` by name.")}
 
-    def to_internal_value(self, data: Any) -> ModelCall:
+    def to_internal_value(self, data: Any) -> Any:
         """A call in whichever form it came; refused where nobody can tell which tool is meant, or which call."""
         call = data if isinstance(data, dict) else {}
         function = call.get("function")
