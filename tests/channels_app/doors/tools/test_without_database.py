@@ -144,7 +144,7 @@ def test_nothing_is_done_twice_where_the_connection_breaks_between_two_calls(
     def broken(*_args: Any, **_more: Any) -> None:
         raise lost()
 
-    monkeypatch.setattr(search, "memory_search", broken)
+    monkeypatch.setattr(search, "recall", broken)
     calls = [
         {"type": "tool_use", "id": "1", "name": "memory_append", "input": {"content": "Once and no more"}},
         {"type": "tool_use", "id": "2", "name": "memory_search", "input": {"query": "boat"}},
