@@ -121,7 +121,6 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     when_empty = _("A channel appears by itself when a bot first speaks from it.")
     form = ChannelForm
     members_may = CONFIGURE
-    has_page_context = True
     change_form_outer_before_template = "admin/channels_app/sharing.html"
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
@@ -246,7 +245,6 @@ class PathComparisonAdmin(RestrictedAdmin):
 
     members_may = VIEW
     has_history = False
-    has_page_context = True
     list_display = ["created_at", "question", "platform", "account", "both", "database_alone", "files_alone"]
     list_display_links = ["created_at", "question"]
     list_filter = [("created_at", DaysFilter)]

@@ -194,7 +194,6 @@ class ConnectionAdmin(RestrictedAdmin):
     """A bot's account at a platform, connected; switched off rather than removed."""
 
     members_may = CONFIGURE
-    has_page_context = True
     change_form_outer_before_template = "admin/channels_app/connection.html"
     list_display = ["bot", "platform", "workspace", "answerer", "receiving", "is_enabled", "health", "received_at"]
     list_select_related = ["workspace", "channel"]

@@ -13,7 +13,7 @@ from typing import Any
 from django.contrib import admin as django_admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db.models import Field, Model, QuerySet
+from django.db.models import DateTimeField, Field, Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
@@ -26,7 +26,7 @@ from memories.admin.pages import (
     BoundedChangeList,
     BoundedPaginator,
     actions_with_return_url,
-    moment_columns,
+    moment_column,
     return_url,
 )
 from memories.models import Workspace
@@ -63,9 +63,9 @@ def actor_of(request: HttpRequest) -> str:
     return f"user:{request.user.get_username()}"
 
 
-def _asks(right: Right) -> Callable[..., bool]:
+def _asks(what: str) -> Callable[..., bool]:
     def has(self: Any, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(self.admits(request, right.value, obj))
+        return bool(self.admits(request, what, obj))
 
     return has
 
@@ -90,13 +90,8 @@ class WorkspaceRestriction:
             return rows.none()
         return rows.filter(**{f"{self.workspace_field}__in": workspaces})
 
-    def formfield_for_foreignkey(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self.settable(db_field, request))
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
-
-    def formfield_for_manytomany(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs.setdefault("queryset", self.settable(db_field, request))
-        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+    def get_field_queryset(self, db: str | None, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
+        return self.settable(db_field, request)
 
     def reachable(self, db_field: Field[Any, Any], request: HttpRequest) -> QuerySet[Any]:
         """The related rows somebody may name: those its own admin shows, and nothing where it has none."""
@@ -142,21 +137,10 @@ class WorkspaceRestriction:
         parent: Any = obj  # of an inline, which may be the workspace itself
         return holds(request, right, parent.pk if isinstance(parent, Workspace) else parent.workspace_id)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.admits(request, "view")
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.admits(request, "view", obj)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.admits(request, "change", obj)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.admits(request, "add", obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.admits(request, "delete", obj)
-
+    has_module_permission = has_view_permission = _asks("view")
+    has_change_permission = _asks("change")
+    has_add_permission = _asks("add")
+    has_delete_permission = _asks("delete")
     # By these actions name the right they take.
     has_curate_permission = _asks(Right.CURATE)
     has_reveal_permission = _asks(Right.REVEAL)
@@ -186,8 +170,6 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     has_history = True
     #: What to do while there is no row yet.
     when_empty: Any = ""
-    #: Whether page_context() is defined: the row is read for it.
-    has_page_context = False
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
@@ -198,7 +180,8 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
 
     @cached_property
     def _moments(self) -> dict[str, Any]:
-        return moment_columns(self.model)
+        fields = [field for field in self.model._meta.concrete_fields if isinstance(field, DateTimeField)]
+        return {field.name: moment_column(field.name, field.verbose_name) for field in fields}
 
     def _shown_as_moments(self, names: Any) -> Any:
         """Columns by name, with those that are moments in the place of their names."""
@@ -231,7 +214,9 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        row = self.get_object(request, object_id) if object_id and self.has_page_context else None
+        # The row is read for those who say what its page needs
+        has_context = type(self).page_context is not RestrictedAdmin.page_context
+        row = self.get_object(request, object_id) if object_id and has_context else None
         more = {**(self.page_context(request, row) if row else {}), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, more)
 

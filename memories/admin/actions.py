@@ -106,7 +106,8 @@ class ActionCall:
 
     @property
     def is_confirmed(self) -> bool:
-        return is_confirmed(self.request)
+        """Whether the answer of a page that asks was sent."""
+        return self.request.method == "POST" and "confirmed" in self.request.POST
 
     @cached_property
     def rows(self) -> Any:
@@ -118,7 +119,7 @@ class ActionCall:
 
     def bound(self, kind: type[forms.Form], **initial: Any) -> Any:
         """A form of this kind, bound once the answer is given."""
-        return confirmation_form(self.request, kind, **initial)
+        return kind(self.request.POST) if self.is_confirmed else kind(initial=initial)
 
 
 def chosen(call: ActionCall) -> QuerySet[Any]:
@@ -165,11 +166,6 @@ class Action:
     back: Callable[[ActionCall], str] = to_list
     audit: AuditEvent | None = None  # None: its rows have a history, a batch, or a note the verb writes
 
-    def asks(self, call: ActionCall) -> Question:
-        if self.question is None:
-            raise AssertionError(f"{self.name} asks nothing")
-        return self.question if isinstance(self.question, Question) else self.question(call)
-
 
 def run(call: ActionCall) -> HttpResponse:
     """Refuse, ask, or do it and say what became of it; each verb has its own transaction."""
@@ -182,7 +178,8 @@ def run(call: ActionCall) -> HttpResponse:
         if action.question:
             call.form = action.form(call) if action.form else None
             if not call.is_confirmed or (call.form is not None and not call.form.is_valid()):
-                return question_page(call, action.asks(call))
+                asked = action.question
+                return _question_page(call, asked if isinstance(asked, Question) else asked(call))
         answer = action.act(call)
         if isinstance(answer, HttpResponse):
             return answer
@@ -198,9 +195,13 @@ def run(call: ActionCall) -> HttpResponse:
         return _next_page(call, Outcome(errors=[str(refusal)]))
 
 
-def question_page(call: ActionCall, question: Question) -> HttpResponse:
+def _question_page(call: ActionCall, question: Question) -> HttpResponse:
     """The page that asks: the first of the rows it is about, and the form beside the question."""
     rows = list(call.rows if question.rows is None else question.rows)
+    # The hidden fields make an answer mean the rows that were ticked in the list
+    sent = call.request.POST
+    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in sent.getlist(ACTION_CHECKBOX_NAME)]
+    ticked += [(name, sent[name]) for name in ("action", "select_across", "index") if name in sent]
     context = {
         "title": question.title or call.action.label,
         "text": question.text,
@@ -210,7 +211,7 @@ def question_page(call: ActionCall, question: Question) -> HttpResponse:
         "counts": question.counts,
         "more": max((len(rows) if question.count is None else question.count) - ROWS_SHOWN, 0),
         "is_grave": question.is_grave,
-        "hidden": [*selection_fields(call.request), *question.hidden],
+        "hidden": [*ticked, *question.hidden],
         "form": call.form,
         **question.context,
     }
@@ -326,21 +327,3 @@ def _with_attributes(method: Any, action: Action, **more: Any) -> Any:
     for mark, value in (marks | more).items():
         setattr(method, mark, value)
     return method
-
-
-def is_confirmed(request: HttpRequest) -> bool:
-    """Whether the answer of a page that asks was sent."""
-    return request.method == "POST" and "confirmed" in request.POST
-
-
-def confirmation_form(request: HttpRequest, kind: type[forms.Form], **initial: Any) -> Any:
-    """The form of a page that asks, bound once the answer has been given."""
-    return kind(request.POST) if is_confirmed(request) else kind(initial=initial)
-
-
-def selection_fields(request: HttpRequest) -> list[tuple[str, str]]:
-    """The hidden fields that make an answer mean the rows that were ticked in the list."""
-    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)]
-    return ticked + [
-        (name, request.POST[name]) for name in ("action", "select_across", "index") if name in request.POST
-    ]

@@ -89,7 +89,6 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
 
     members_may = EDIT
     audit_event = None
-    has_page_context = True
     change_form_outer_before_template = "admin/memories/daily_event_state.html"
     change_form_outer_after_template = "admin/memories/sources.html"
     form = EventForm

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib import admin
 from django.core.paginator import EmptyPage, Page, Paginator
-from django.db.models import DateTimeField, Model
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -179,16 +178,9 @@ def column(description: Any, value: Callable[[Any], Any], **options: Any) -> Any
     return display(description=description, **options)(lambda _admin, row: value(row))
 
 
-def moment_columns(model: type[Model]) -> dict[str, Any]:
-    """The moments of a table by name, each as a column that says how long ago it was."""
-    return {
-        field.name: _moment_column(field.name, field.verbose_name)
-        for field in model._meta.concrete_fields
-        if isinstance(field, DateTimeField)
-    }
+def moment_column(name: str, label: Any) -> Any:
+    """A moment of a table as a column that says how long ago it was."""
 
-
-def _moment_column(name: str, label: Any) -> Any:
     def column(row: Any) -> str | None:
         return moment(getattr(row, name), timezone.now())
 

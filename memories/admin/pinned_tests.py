@@ -61,7 +61,6 @@ class PinnedTestAdmin(RestrictedAdmin):
 
     when_empty = _("Ask something in the recall lab and save it as a pinned test: it is asked every day from then on.")
     members_may: Needs = {**VIEW, "delete": Right.CURATE}
-    has_page_context = True
     list_display = ["question", "how", "what", "whose", "run_at"]
     list_display_links = ["question"]
     list_filter = [("state", ChoicesDropdownFilter)]

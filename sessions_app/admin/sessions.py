@@ -254,7 +254,6 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
 
     when_empty = _("A conversation begins with the first turn a bot reports: connect one.")
     members_may = VIEW
-    has_page_context = True
     declared = (FLUSH, CLOSE, RESET, TAKE_OUT, QUARANTINE)
     list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
