@@ -128,56 +128,44 @@ TrustFilter = condition_filter(
 )
 
 
-class ExactTextFilter(TextFilter):
-    """A column by its exact value: a list of all values would be a scan of the table."""
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        text = (self.value() or "").strip().replace("\0", "")
-        return queryset.filter(**{str(self.parameter_name): text}) if text else queryset
+class TypedFilter(TextFilter):
+    """By what somebody types: a list of all values would be a scan of the table."""
 
 
-class ProjectFilter(ExactTextFilter):
-    """By the name of the project."""
+def text_filter(
+    name: Any, parameter: str, narrowed: Callable[[Any, str, HttpRequest], QuerySet[Any]] | None = None
+) -> type[TypedFilter]:
+    """A filter by what is typed; without `narrowed` by the exact value of the column the parameter is called after."""
 
-    title = _("project")
-    parameter_name = "project"
+    class NamedFilter(TypedFilter):
+        title = name
+        parameter_name = parameter
 
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            text = (self.value() or "").strip().replace("\0", "")
+            if not text:
+                return queryset
+            return narrowed(queryset, text, request) if narrowed else queryset.filter(**{parameter: text})
 
-class SubjectFilter(ExactTextFilter):
-    """By whom or what it is about."""
-
-    title = _("about")
-    parameter_name = "subject"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        name = (self.value() or "").strip().replace("\0", "")
-        return queryset.about(name) if name else queryset  # type: ignore[attr-defined]
-
-
-class SpeakerFilter(ExactTextFilter):
-    """By who said it: the platform's id of them, or what people call them."""
-
-    title = _("said by")
-    parameter_name = "by"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        who = (self.value() or "").strip().replace("\0", "")
-        return queryset.filter(Q(sender_id=who) | Q(speaker=who)) if who else queryset
+    return NamedFilter
 
 
-class AudienceFilter(ExactTextFilter):
-    """By who may hear it: the key of a memory, or of a group that may hear a person's."""
-
-    title = _("heard in")
-    parameter_name = "heard"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        where = (self.value() or "").strip().replace("\0", "")
-        if not where:
-            return queryset
-        # not by a join: it would look up the scope of every memory that is passed over
-        scopes = Scope.objects.filter(key=where).values("pk")
-        return queryset.filter(Q(scope__in=scopes) | Q(chats__contains=[where]))
+ProjectFilter = text_filter(_("project"), "project")
+#: By whom or what it is about.
+SubjectFilter = text_filter(_("about"), "subject", lambda rows, name, _request: rows.about(name))
+#: By who said it: the platform's id of them, or what people call them.
+SpeakerFilter = text_filter(
+    _("said by"), "by", lambda rows, who, _request: rows.filter(Q(sender_id=who) | Q(speaker=who))
+)
+#: By who may hear it: the key of a memory, or of a group that may hear a person's. Not by a join: it would look up the
+#: scope of every memory that is passed over.
+AudienceFilter = text_filter(
+    _("heard in"),
+    "heard",
+    lambda rows, where, _request: rows.filter(
+        Q(scope__in=Scope.objects.filter(key=where).values("pk")) | Q(chats__contains=[where])
+    ),
+)
 
 
 class ReachableFilter(AutocompleteSelectFilter):
@@ -197,20 +185,13 @@ class DaysFilter(RangeDateFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         moment = self.column or self.field_path
-        if first := self._day("from"):
-            queryset = queryset.filter(**{f"{moment}__gte": _midnight(first)})
-        if last := self._day("to"):
-            queryset = queryset.filter(**{f"{moment}__lt": _midnight(last + timedelta(days=1))})
+        for end, lookup, days in (("from", "gte", 0), ("to", "lt", 1)):
+            # what was typed, if it is a day
+            day: date | None = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}") or ""))
+            if day and 1 < day.year < 9_999:
+                midnight = timezone.make_aware(datetime.combine(day + timedelta(days=days), time.min))
+                queryset = queryset.filter(**{f"{moment}__{lookup}": midnight})
         return queryset
-
-    def _day(self, end: str) -> date | None:
-        """What was typed, if it is a day."""
-        day: date | None = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}") or ""))
-        return day if day and 1 < day.year < 9_999 else None
-
-
-def _midnight(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 #: Names the view in the address of the list.
@@ -226,15 +207,6 @@ class SavedView:
     has_one_state: bool = False
 
 
-@dataclass(frozen=True)
-class ViewTab:
-    """A view as a link above the list."""
-
-    label: Any
-    address: str
-    is_shown: bool
-
-
 def saved_view(views: Mapping[str, SavedView], request: HttpRequest) -> SavedView | None:
     """The view the address of the list names; None: all rows."""
     return views.get(request.GET.get(_PARAMETER, ""))
@@ -248,17 +220,35 @@ class ViewedChangeList(BoundedChangeList):
     view_parameters: tuple[str, ...]
     request: HttpRequest
 
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The rows that are in the view of the request."""
+        self.request = request
+        rows, view = super().get_queryset(request, exclude_parameters), saved_view(self.saved_views, request)
+        return rows.filter(resolve(view.condition, request)) if view else rows
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        self.describe_rows(self.result_list)
+
+    def describe_rows(self, rows: Sequence[Any]) -> None:
+        """Give rows what the columns of the list read of them."""
+        workspaces = workspaces_of(self.request)
+        for row in rows:
+            row.is_one_of_several = workspaces is None or len(workspaces) > 1  # then the workspace is named
+            row.searched = self.query
+
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
         return {name: value for name, value in super().get_filters_params(params).items() if name != _PARAMETER}
 
     @property
-    def view_tabs(self) -> list[ViewTab]:
-        """All rows and each view, as links that keep the search and the other filters."""
+    def view_tabs(self) -> list[tuple[str, Any, bool]]:
+        """All rows and each view as links that keep the search and the other filters, and whether it is shown."""
         labels = {"": self.all_rows} | {name: view.label for name, view in self.saved_views.items()}
         view_name = self.params.get(_PARAMETER, "")
         view_name = view_name if view_name in labels else ""
         return [
-            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.view_parameters), name == view_name)
+            (self.get_query_string({_PARAMETER: name or None}, self.view_parameters), label, name == view_name)
             for name, label in labels.items()
         ]
 

@@ -19,7 +19,7 @@ from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.auditing import note
-from memories.admin.lists import DaysFilter, ExactTextFilter, ReachableFilter, csv_text, saved_file
+from memories.admin.lists import DaysFilter, ReachableFilter, csv_text, saved_file, text_filter
 from memories.admin.pages import column
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.staff.models import Member
@@ -36,13 +36,6 @@ _COLORS = Colors({event.label: "danger" for event in _GRAVE} | {event.label: "wa
 _COLUMNS = ("at", "by", "event", "about", "workspace", "from", "details", "page")
 
 
-class PersonFilter(ExactTextFilter):
-    """By who did it, as history names them: user:ann."""
-
-    title = _("by")
-    parameter_name = "actor"
-
-
 @admin.register(AuditRecord)
 class AuditLog(RestrictedAdmin):
     """Read only, for auditors and owners: of their workspaces, and of the logins of whoever works there."""
@@ -55,7 +48,7 @@ class AuditLog(RestrictedAdmin):
     list_display_links = ["at"]
     list_filter = [
         ("event", ChoicesDropdownFilter),
-        PersonFilter,
+        text_filter(_("by"), "actor"),  # as history names them: user:ann
         ("workspace", ReachableFilter),
         ("at", DaysFilter),
     ]

@@ -16,7 +16,7 @@ from unfold.decorators import display
 
 from memories.admin.access import RestrictedAdmin, in_workspaces
 from memories.admin.labels import MODEL_JOBS, job_label
-from memories.admin.lists import DaysFilter, ExactTextFilter, condition_filter
+from memories.admin.lists import DaysFilter, condition_filter, text_filter
 from memories.admin.pages import column
 from memories.choices import BatchState, BatchVerb, Refusal, Verification
 from memories.models import Batch, BatchChange, RefusedFact, Suppression
@@ -105,13 +105,6 @@ SHOWN_CHARS = 240
 JobFilter = condition_filter(_("job"), "job", {name: (label, Q(purpose=name)) for name, label in MODEL_JOBS.items()})
 
 
-class ModelFilter(ExactTextFilter):
-    """By the exact name of the model."""
-
-    title = _("model")
-    parameter_name = "model"
-
-
 @admin.register(RefusedFact)
 class RefusedFactAdmin(RestrictedAdmin):
     """Read only."""
@@ -123,7 +116,7 @@ class RefusedFactAdmin(RestrictedAdmin):
     list_filter = [
         ("reason", ChoicesDropdownFilter),
         JobFilter,
-        ModelFilter,
+        text_filter(_("model"), "model"),
         ("created_at", DaysFilter),
     ]
     list_select_related = ["scope"]

@@ -14,10 +14,9 @@ from django.utils.html import format_html
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import TextFilter
 from unfold.decorators import display
 
-from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.access import Colors, RestrictedAdmin, in_workspaces
 from memories.admin.entries.columns import beneath, excerpt
 from memories.admin.lists import (
     TRACES,
@@ -28,8 +27,7 @@ from memories.admin.lists import (
     ViewedChangeList,
     WordSearch,
     condition_filter,
-    resolve,
-    saved_view,
+    text_filter,
 )
 from memories.admin.pages import column
 from memories.admin.recall_traces import DEGRADED, RULES, moment_label, query_label, replay_context, trace_context
@@ -79,19 +77,6 @@ def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
             place = gettext("%(platform)s, group %(chat)s") % {"platform": chat.platform or chat.key, "chat": group}
         askers[trace.pk] = Asker(name, place, chat)
     return askers
-
-
-def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
-    """The ids of the people who are called so, or have this id, in some workspaces; None: in all."""
-    scopes = Scope.objects.exclude(sender_names={})
-    if workspaces is not None:
-        scopes = scopes.filter(workspace_id__in=workspaces)
-    folded = " ".join(words.split()).casefold()
-    sender_names = scopes.filter(sender_names__icontains=folded).values_list("sender_names", flat=True)[:_NAMES_MOST]
-    return [words, *{pk for names in sender_names for pk, name in names.items() if name.casefold() == folded}]
-
-
-_NAMES_MOST = 500  # scopes looked through for a name
 
 
 #: Characters of a question in the list.
@@ -185,6 +170,8 @@ class TraceColumns(CsvList):
         )
 
 
+#: Scopes looked through for a name.
+_NAMES_MOST = 500
 #: So many sessions are named to the database; of a channel with more, each trace is looked at.
 FEW_SESSIONS = 500
 
@@ -200,67 +187,37 @@ AnswerFilter = condition_filter(
 )
 
 
-class _Typed(TextFilter):
-    """A filter by what was typed into it."""
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        text = (self.value() or "").strip().replace("\0", "")
-        return self.narrowed(queryset, text, workspaces_of(request)) if text else queryset
-
-    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        raise NotImplementedError
+def _of_person(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+    """Asked by the people who are called so, or have this id."""
+    scopes = in_workspaces(Scope.objects.exclude(sender_names={}), workspaces_of(request))
+    folded = " ".join(words.split()).casefold()
+    sender_names = scopes.filter(sender_names__icontains=folded).values_list("sender_names", flat=True)[:_NAMES_MOST]
+    ids = [words, *{pk for names in sender_names for pk, name in names.items() if name.casefold() == folded}]
+    return rows.filter(asker__in=ids)
 
 
-class AskerFilter(_Typed):
-    """By who asked: their name, or the platform's id of them."""
-
-    title = _("person")
-    parameter_name = "person"
-
-    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        return rows.filter(asker__in=ids_of_people(value, workspaces))
+def _in_chat(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+    """In the chat of this id, with this person, or of the session with this key."""
+    sessions = in_workspaces(Session.objects.all(), workspaces_of(request))
+    keys = sessions.filter(Q(key=words) | Q(chat_id=words) | Q(peer=words)).values_list("key", flat=True)
+    return rows.filter(session_key__in=[words, *keys[:FEW_SESSIONS]])
 
 
-class ChatFilter(_Typed):
-    """By the chat: its id, whom it is with, or the key of its session."""
-
-    title = _("chat or session")
-    parameter_name = "chat"
-
-    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        sessions = _sessions_of(workspaces).filter(Q(key=value) | Q(chat_id=value) | Q(peer=value))
-        return rows.filter(session_key__in=[value, *sessions.values_list("key", flat=True)[:FEW_SESSIONS]])
-
-
-class ChannelFilter(_Typed):
-    """By the channel: a platform, or a bot's account on it."""
-
-    title = _("channel (telegram or telegram:account)")
-    parameter_name = "channel"
-
-    def narrowed(self, rows: QuerySet[Any], value: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
-        platform, _colon, account = value.partition(":")
-        of_channel = _sessions_of(workspaces).filter(platform=platform.lower())
-        if account:
-            of_channel = of_channel.filter(account=account)
-        keys = list(of_channel.values_list("key", flat=True)[: FEW_SESSIONS + 1])
-        if len(keys) <= FEW_SESSIONS:
-            return rows.filter(session_key__in=keys)
-        return rows.filter(Exists(of_channel.filter(workspace=OuterRef("workspace"), key=OuterRef("session_key"))))
-
-
-def _sessions_of(workspaces: frozenset[int] | None) -> QuerySet[Session]:
-    every = Session.objects.all()
-    return every if workspaces is None else every.filter(workspace_id__in=workspaces)
-
-
-def _of_verdict(verdict: Verdict) -> Q:
-    return Q(evidence__verdict=verdict.value)
+def _on_channel(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+    """On a platform, or by a bot's account on it."""
+    platform, _colon, account = words.partition(":")
+    of_channel = in_workspaces(Session.objects.all(), workspaces_of(request)).filter(platform=platform.lower())
+    if account:
+        of_channel = of_channel.filter(account=account)
+    keys = list(of_channel.values_list("key", flat=True)[: FEW_SESSIONS + 1])
+    if len(keys) <= FEW_SESSIONS:
+        return rows.filter(session_key__in=keys)
+    return rows.filter(Exists(of_channel.filter(workspace=OuterRef("workspace"), key=OuterRef("session_key"))))
 
 
 SAVED_VIEWS: Mapping[str, SavedView] = {
-    "unanswered": SavedView(_("Unanswered"), _of_verdict(Verdict.NONE), has_one_state=True),
-    "weak": SavedView(_("Perhaps enough"), _of_verdict(Verdict.WEAK), has_one_state=True),
+    "unanswered": SavedView(_("Unanswered"), Q(evidence__verdict=Verdict.NONE.value), has_one_state=True),
+    "weak": SavedView(_("Perhaps enough"), Q(evidence__verdict=Verdict.WEAK.value), has_one_state=True),
     "unused": SavedView(_("Served, but not used"), Q(made_of_it=[]) & ~Q(served=[])),
     "degraded": SavedView(_("Degraded"), ~Q(degraded=[])),
     "unneeded": SavedView(_("No memory needed"), Q(evidence__verdict__isnull=True), has_one_state=True),
@@ -317,21 +274,11 @@ class TraceLog(ViewedChangeList):
 
     saved_views, all_rows, view_parameters = SAVED_VIEWS, _("All"), ("p", "answer")
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The traces that are in the view of the request."""
-        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
-        if view is None:
-            return rows
-        return rows.alias(made_of_it=Coalesce("used", "overlap")).filter(resolve(view.condition, request))
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        rows, workspaces = list(self.result_list), workspaces_of(request)
+    def describe_rows(self, rows: Sequence[Any]) -> None:
+        super().describe_rows(rows)
         askers = askers_of(rows)
         for row in rows:
-            row.asker_shown, row.searched = askers[row.pk], self.query
-            row.is_one_of_several = workspaces is None or len(workspaces) > 1
-        self.result_list = rows
+            row.asker_shown = askers[row.pk]
 
 
 @admin.register(RecallTrace)
@@ -340,15 +287,14 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
 
     when_empty = _("Each question a bot asks memory is kept here for a month: connect one, and ask it something.")
     members_may = VIEW
-    has_page_context = True
     has_history = False
     list_display = ["text", "place", "colored_state", "outcome", "created"]
     list_display_links = ["text"]
     list_filter = [
         AnswerFilter,
-        AskerFilter,
-        ChatFilter,
-        ChannelFilter,
+        text_filter(_("person"), "person", _of_person),
+        text_filter(_("chat or session"), "chat", _in_chat),
+        text_filter(_("channel (telegram or telegram:account)"), "channel", _on_channel),
         ("bot", ReachableFilter),
         _BY_WORKSPACE,
         ("created_at", DaysFilter),
@@ -381,7 +327,7 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows, match = super().get_queryset(request), request.resolver_match
         is_page = match and str(match.url_name).endswith("_change")
-        return rows if is_page else rows.defer("candidates", "terms")
+        return rows if is_page else rows.defer("candidates", "terms").alias(made_of_it=Coalesce("used", "overlap"))
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Without the workspace for those who see one."""

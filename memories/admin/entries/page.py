@@ -1,6 +1,6 @@
 """The admin of entries: find them, see where they come from and who heard them, add, correct and bring them back."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -47,7 +47,6 @@ from memories.admin.lists import (
     AudienceFilter,
     DaysFilter,
     DueFilter,
-    ExactTextFilter,
     ProjectFilter,
     ReachableFilter,
     SpeakerFilter,
@@ -56,11 +55,10 @@ from memories.admin.lists import (
     SuspicionFilter,
     TierFilter,
     TrustFilter,
+    TypedFilter,
     VerificationFilter,
     ViewedChangeList,
     WordSearch,
-    resolve,
-    saved_view,
 )
 from memories.admin.masking import is_secret
 from memories.admin.pages import own_page, return_url, with_return_url
@@ -74,7 +72,7 @@ from memories.entries.history import history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
 from memories.models import Batch, Entry, Evidence, Link, Policy, RecallTrace
 from memories.models.state import state_of
-from memories.staff.rights import EDIT, Needs, workspaces_of
+from memories.staff.rights import EDIT, Needs
 from memories.staff.roles import Right
 
 LINKS_SHOWN = 20
@@ -187,24 +185,13 @@ class EntryList(ViewedChangeList):
     saved_views, all_rows = SAVED_VIEWS, pgettext_lazy("entries", "All")
     view_parameters = ("p", "state", "due", "pinned__exact")
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The entries that are in the view of the request."""
-        self.request = request
-        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
-        return rows.filter(resolve(view.condition, request)) if view else rows
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.describe_rows(self.result_list)
-
-    def describe_rows(self, rows: Iterable[Any]) -> None:
-        """Give rows their state and end, and what the list leaves out or marks in each of them."""
+    def describe_rows(self, rows: Sequence[Any]) -> None:
+        """With their state and end, and what the list leaves out of each of them."""
+        super().describe_rows(rows)
         now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in rows})
-        workspaces, same = workspaces_of(self.request), columns.constant(self.request)
+        same = columns.constant(self.request)
         for row in rows:
-            row.is_one_of_several = workspaces is None or len(workspaces) > 1  # then the workspace stands by the scope
-            row.same, row.searched = same, self.query
-            row.ends_at = policies[row.workspace_id].end_of(row)
+            row.same, row.ends_at = same, policies[row.workspace_id].end_of(row)
             row.state = state_of(row, row.ends_at, now)
 
     @property
@@ -214,9 +201,9 @@ class EntryList(ViewedChangeList):
         return [(name, label, name in chosen_names) for name, label in columns.CHOICES.items()]
 
     @property
-    def typed(self) -> list[ExactTextFilter]:
+    def typed(self) -> list[TypedFilter]:
         """The filters with words in them, which a link may have brought: of whom, by whom, before whom."""
-        return [spec for spec in self.filter_specs if isinstance(spec, ExactTextFilter) and spec.value()]
+        return [spec for spec in self.filter_specs if isinstance(spec, TypedFilter) and spec.value()]
 
     @property
     def widened(self) -> str:
@@ -234,7 +221,6 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
     members_may: Needs = {**EDIT, "add": Right.CURATE}
     declared = OF_ENTRIES
     show_add_link = False  # its button stands above the list
-    has_page_context = True
     form = EntryForm
     inlines = [SlotInline]
     list_display = [columns.ALWAYS, *columns.CHOICES]
