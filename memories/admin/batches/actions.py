@@ -1,6 +1,5 @@
 """What a person decides about batches: approve, refuse, edit, undo; one, those ticked, or all of a run (F3, F4)."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -12,10 +11,8 @@ from django import forms
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import PAGE_VAR
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, ngettext, pgettext
@@ -27,35 +24,31 @@ from memories import batches, tasks
 from memories.admin.actions import CHOSEN_MOST, ROWS_SHOWN, Action, ActionCall, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
 from memories.admin.batches.detail import (
-    STATE_COLORS,
     batch_url,
     counts_by_verb,
     is_expiry,
     is_irreversible,
-    is_plan,
     right_to_approve,
     summary,
     summary_of,
     undo_link,
 )
 from memories.admin.forms import ReasonForm, TermForm
-from memories.admin.labels import actor_label, batch_name
+from memories.admin.labels import batch_name
 from memories.admin.lists import expired_last_night
-from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, own_page, return_url, with_return_url
+from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, with_return_url
 from memories.audit.models import AuditEvent
 from memories.batches import branch as branches
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError
 from memories.lifecycle import expiry
 from memories.models import Batch, DailyEvent, Entry
-from memories.staff.rights import may_in
 from memories.staff.roles import Right
 from memories.tasks import INLINE_ROWS
 
 #: Entries that were changed since, as the page that asks names them; and batches that were not decided on.
 ENTRIES_NAMED, BATCHES_NAMED = 100, 10
 POSITION_DIGITS = 10  # what is longer is no position
-PER_PAGE = 100
 LEAVE, TAKE = "leave", "take"
 APPROVE_WORD, REFUSE_WORD = "approve", "refuse"
 
@@ -529,56 +522,3 @@ _OF_EXPIRED: dict[str, Any] = {
 RESTORE = Action(name="restore", rows=_of_batch, back=to_row, **_OF_EXPIRED)
 LAST_NIGHT = Action(name="last_night", path="/last-night/restore/", rows=_of_last_night, **_OF_EXPIRED)
 OF_BATCHES = (LAST_NIGHT, APPROVE, REFUSE, UNDO, PLAN, RESTORE, DECIDE, UNDO_RUN, APPROVE_ALL, REFUSE_ALL)
-
-
-# the page of a run
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A batch of a run, as its page lists it."""
-
-    batch: Batch
-
-    @property
-    def what(self) -> str:
-        return summary(self.batch)
-
-    @property
-    def state(self) -> Any:
-        return BatchState(self.batch.state).label
-
-    @property
-    def color(self) -> str | None:
-        return STATE_COLORS[BatchState(self.batch.state)]
-
-    @property
-    def is_open(self) -> bool:
-        return self.batch.state == BatchState.PROPOSED
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why it is held."""
-        return batches.approval_reasons(self.batch) if self.is_open else []
-
-
-def run_page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
-    """All that the run of a batch planned, as one plan: a line for each scope."""
-    planned = list(batches_of_run(batch))
-    waiting = [row for row in planned if row.state == BatchState.PROPOSED]
-    page = Paginator(planned, PER_PAGE).get_page(request.GET.get("page"))
-    context = {
-        "title": batch_name(batch),
-        "batch": batch,
-        "who": actor_label(batch.actor),
-        "back": return_url(request, reverse("admin:memories_batch_changelist")),
-        "may": may_in(request, batch.workspace_id),
-        "waiting": waiting,
-        "applied": sum(not is_irreversible(row) for row in batches.with_effect(batches_of_run(batch))),
-        "was_applied": any(row.state == BatchState.APPLIED for row in planned),
-        "summary": summary_of(waiting or [row for row in planned if not is_plan(row.state)] or planned),
-        "states": [(BatchState(state).label, n) for state, n in Counter(row.state for row in planned).items()],
-        "rows": [_Row(row) for row in page],
-        "page": page,
-    }
-    return own_page(request, "admin/memories/batch_run.html", context, model_admin)

@@ -1,32 +1,36 @@
 """The list of batches: those that wait for approval, and those that were applied, by whom and why."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
+from memories import batches
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.batches import detail, trial
-from memories.admin.batches.actions import OF_BATCHES, run_page
+from memories.admin.batches.actions import OF_BATCHES, batches_of_run
 from memories.admin.batches.branch import OF_BRANCHES
-from memories.admin.batches.detail import summary
+from memories.admin.batches.detail import STATE_COLORS, is_irreversible, is_plan, summary, summary_of
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.admin.lists import Condition, DaysFilter, ReachableFilter, condition_filter
-from memories.admin.pages import column
-from memories.batches import approval_reasons
+from memories.admin.pages import column, own_page, return_url
 from memories.choices import BatchState
 from memories.models import Batch
-from memories.staff.rights import VIEW, needs
+from memories.staff.rights import VIEW, may_in, needs
 from memories.staff.roles import Right
 
-_COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})
+_COLORS = Colors({state.label: color for state, color in STATE_COLORS.items()})
+#: Batches of a run on a page.
+PER_PAGE = 100
 #: Batches of runs that found nothing to do.
 EMPTY = Q(state=BatchState.APPLIED, counts={})
 _TWO_LINES = '{} <span class="mp-beneath">{}</span>'
@@ -89,8 +93,37 @@ class BatchAdmin(RestrictedAdmin):
 
     @needs(Right.READ)
     def run(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """All that a run planned."""
-        return run_page(self, request, self.reach(request, object_id, "view"))
+        """All that the run of a batch planned, as one plan: a line for each scope."""
+        batch: Batch = self.reach(request, object_id, "view")
+        planned = list(batches_of_run(batch))
+        waiting = [row for row in planned if row.state == BatchState.PROPOSED]
+        page = Paginator(planned, PER_PAGE).get_page(request.GET.get("page"))
+        rows = [
+            {
+                "batch": row,
+                "what": summary(row),
+                "state": BatchState(row.state).label,
+                "color": STATE_COLORS[BatchState(row.state)],
+                "is_open": row.state == BatchState.PROPOSED,
+                "reasons": batches.approval_reasons(row) if row.state == BatchState.PROPOSED else [],  # why it is held
+            }
+            for row in page
+        ]
+        context = {
+            "title": batch_name(batch),
+            "batch": batch,
+            "who": actor_label(batch.actor),
+            "back": return_url(request, reverse("admin:memories_batch_changelist")),
+            "may": may_in(request, batch.workspace_id),
+            "waiting": waiting,
+            "applied": sum(not is_irreversible(row) for row in batches.with_effect(batches_of_run(batch))),
+            "was_applied": any(row.state == BatchState.APPLIED for row in planned),
+            "summary": summary_of(waiting or [row for row in planned if not is_plan(row.state)] or planned),
+            "states": [(BatchState(state).label, n) for state, n in Counter(row.state for row in planned).items()],
+            "rows": rows,
+            "page": page,
+        }
+        return own_page(request, "admin/memories/batch_run.html", context, self)
 
     @needs(Right.CURATE)
     def try_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -126,5 +159,5 @@ class BatchAdmin(RestrictedAdmin):
         is_held = batch.state == BatchState.PROPOSED and batch.held_because
         return format_html(
             '<span class="mp-clamp">{}</span>',
-            " ".join(approval_reasons(batch)) if is_held else batch.reason_in_words or "—",
+            " ".join(batches.approval_reasons(batch)) if is_held else batch.reason_in_words or "—",
         )

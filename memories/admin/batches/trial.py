@@ -14,7 +14,7 @@ from memories.admin.labels import batch_name
 from memories.admin.pages import RETURN_PARAMETER, own_page
 from memories.batches import branch as branches
 from memories.evaluation import trial
-from memories.evaluation.trial import Pair, Served
+from memories.evaluation.trial import Served
 from memories.exceptions import PlatformError
 from memories.models import Batch
 
@@ -27,37 +27,17 @@ class Line:
     """A memory of an answer: its words, and whether it stands only on this side."""
 
     served: Served
+    words: str
     differs: bool
-
-    @property
-    def words(self) -> str:
-        return gettext("a credential") if self.served.is_secret else self.served.content[:WORDS]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A question with both answers."""
-
-    pair: Pair
-
-    @property
-    def before(self) -> list[Line]:
-        return _lines(self.pair.before, self.pair.went)
-
-    @property
-    def after(self) -> list[Line]:
-        return _lines(self.pair.after, self.pair.came)
-
-    @property
-    def is_reordered(self) -> bool:
-        """Whether it has the same memories in another order."""
-        return not (self.pair.went or self.pair.came)
 
 
 def _lines(answer: Sequence[Served], differing: Sequence[Served]) -> list[Line]:
     """The memories of one side: those the other lacks first, so that none of them is cut off."""
     own = {(memory.entry, memory.content) for memory in differing}
-    lines = [Line(memory, (memory.entry, memory.content) in own) for memory in answer]
+    lines = []
+    for memory in answer:
+        words = gettext("a credential") if memory.is_secret else memory.content[:WORDS]
+        lines.append(Line(memory, words, (memory.entry, memory.content) in own))
     return sorted(lines, key=lambda line: not line.differs)[: max(SHOWN, len(differing))]
 
 
@@ -81,7 +61,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "is_alone": not beside,
         "handed_on": request.GET.get(RETURN_PARAMETER, ""),
         "trial": tried,
-        "rows": [Row(pair) for pair in tried.pairs],
+        "rows": [(pair, _lines(pair.before, pair.went), _lines(pair.after, pair.came)) for pair in tried.pairs],
         "back": back,
         "addresses": {what: batch_url(batch, what, request) for what in ("approve", "refuse")},
     }
