@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.html import format_html
@@ -24,12 +24,9 @@ from memories.admin.entries.forms import (
     CheckedForm,
     MergeForm,
     MoveForm,
-    PinForm,
     SetAttributesForm,
     SetTermForm,
     SetTypeForm,
-    UnpinForm,
-    ValuesForm,
     WhyForm,
     scope_field,
 )
@@ -91,13 +88,14 @@ def counts_of(entries: Sequence[Entry]) -> list[tuple[Any, list[tuple[str, int]]
 
 # the rows
 
+_ALL = Q()
 
-def _entries(call: ActionCall, among: QuerySet[Entry] | None = None) -> list[Entry]:
+
+def _entries(call: ActionCall, among: Q = _ALL) -> list[Entry]:
     """The entry of the page, or those that were ticked: one more than may be, so that too many are noticed."""
     if call.ticked is None:
         return [call.row]
-    rows = call.ticked if among is None else among
-    return list(rows.select_related("scope")[: bulk_actions.MOST + 1])
+    return list(call.ticked.filter(among).select_related("scope")[: bulk_actions.MOST + 1])
 
 
 def _too_many(call: ActionCall) -> str:
@@ -122,21 +120,6 @@ def _state(entry: Any) -> State:
 # changes that are batches
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchAction(Action):
-    """What is done to entries as a batch a scope, applied at once, or only planned where the form says so."""
-
-    verb: Callable[[ActionCall], BulkAction]
-    done: Any = _CHANGED
-    text: Any = ""
-    right: str = "change"
-    act: Callable[[ActionCall], Answer] = lambda call: _carry_out(call)
-    question: Question | Callable[[ActionCall], Question] | None = lambda call: _change_question(call)
-    rows: Callable[[ActionCall], Any] = _entries
-    refuses: Callable[[ActionCall], Answer] | None = _too_many
-    back: Callable[[ActionCall], str] = to_row
-
-
 def _carry_out(call: ActionCall) -> Outcome:
     action: Any = call.action
     entries, verb = call.rows, action.verb(call)
@@ -154,6 +137,21 @@ def _carry_out(call: ActionCall) -> Outcome:
 def _change_question(call: ActionCall) -> Question:
     action: Any = call.action
     return Question(title=f"{action.label}: {_count_text(call)}", text=action.text, counts=counts_of(call.rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchAction(Action):
+    """What is done to entries as a batch a scope, applied at once, or only planned where the form says so."""
+
+    verb: Callable[[ActionCall], BulkAction]
+    done: Any = _CHANGED
+    text: Any = ""
+    right: str = "change"
+    act: Callable[[ActionCall], Answer] = _carry_out
+    question: Question | Callable[[ActionCall], Question] | None = _change_question
+    rows: Callable[[ActionCall], Any] = _entries
+    refuses: Callable[[ActionCall], Answer] | None = _too_many
+    back: Callable[[ActionCall], str] = to_row
 
 
 def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[[ActionCall], Question]:
@@ -254,75 +252,69 @@ MERGE = BatchAction(
 # changes of attributes
 
 
-def _setting(
-    name: str, kind: type[ValuesForm], label: Any, listed: Any, text: Any, rows: Callable[[ActionCall], Any] = _entries
-) -> BatchAction:
-    """An action that sets what its form says on entries."""
-    return BatchAction(
-        name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
-        form=lambda call: call.bound(kind),
-        verb=lambda call: bulk_actions.edit(call.form.columns(now=call.now, actor=call.actor)),
-    )  # fmt: skip
-
-
-def _marked(
+def _of_ticked(
     name: str,
-    verb: BulkAction,
     label: Any,
     listed: Any,
     text: Any,
-    rows: Callable[[ActionCall], Any] = _entries,
+    *,
+    form: type[BulkActionForm] = BulkActionForm,
+    verb: BulkAction | None = None,
+    among: Q = _ALL,
 ) -> BatchAction:
+    """What is done to those of the ticked entries that are `among`; without a verb, what its form says is set."""
     return BatchAction(
-        name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
-        form=lambda call: call.bound(BulkActionForm),
-        verb=lambda call: verb,
+        name=name, label=label, listed=listed, text=text, place=Place.NOWHERE,
+        rows=lambda call: _entries(call, among),
+        form=lambda call: call.bound(form),
+        verb=lambda call: verb or bulk_actions.edit(call.form.columns(now=call.now, actor=call.actor)),
     )  # fmt: skip
 
 
-def _recognised_secrets(call: ActionCall) -> list[Entry]:
-    rows = call.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if call.ticked is not None else None
-    return _entries(call, rows)
-
-
-TERM = _setting(
-    "term", SetTermForm, _("Set the term"), _("Set the term of the chosen entries …"),
+TERM = _of_ticked(
+    "term", _("Set the term"), _("Set the term of the chosen entries …"),
     _("A term of its own wins over the policy; what is pinned ends by its own term alone."),
+    form=SetTermForm,
 )  # fmt: skip
-CHECKED = _setting(
-    "checked", CheckedForm, _("Mark as checked"), _("Mark the chosen entries as checked …"),
+CHECKED = _of_ticked(
+    "checked", _("Mark as checked"), _("Mark the chosen entries as checked …"),
     _("You stand as the one who checked them, and they are due for review again when you say."),
+    form=CheckedForm,
 )  # fmt: skip
-RETYPE = _setting(
-    "retype", SetTypeForm, _("Set the type"), _("Set the type of the chosen entries …"),
+RETYPE = _of_ticked(
+    "retype", _("Set the type"), _("Set the type of the chosen entries …"),
     _("The type says how long a memory lives and how many of its kind a recall serves. Lines of files keep it."),
-    rows=lambda call: _entries(call, call.ticked.filter(path="") if call.ticked is not None else None),
+    form=SetTypeForm, among=Q(path=""),
 )  # fmt: skip
-FILE = _setting(
-    "file", SetAttributesForm, _("Set"), _("Set category or project of the chosen entries …"),
+FILE = _of_ticked(
+    "file", _("Set"), _("Set category or project of the chosen entries …"),
     _("The category says how fast a memory fades, the project when it is preferred."),
+    form=SetAttributesForm,
 )  # fmt: skip
-PIN = _setting(
-    "pin", PinForm, _("Pin"), _("Pin the chosen entries …"),
+PIN = _of_ticked(
+    "pin", _("Pin"), _("Pin the chosen entries …"),
     _("No machine expires, merges, rewrites or archives what is pinned, and it does not run out."),
+    verb=bulk_actions.edit({"pinned": True}),
 )  # fmt: skip
-UNPIN = _setting(
-    "unpin", UnpinForm, _("Unpin"), _("Unpin the chosen entries …"),
+UNPIN = _of_ticked(
+    "unpin", _("Unpin"), _("Unpin the chosen entries …"),
     _("From now on they run out as their policy says, and machines may tidy them up."),
+    verb=bulk_actions.edit({"pinned": False}),
 )  # fmt: skip
-MASK = _marked(
-    "mask", bulk_actions.MASK_SECRETS, _("Mask"), _("Mask the secrets of the chosen entries …"),
+MASK = _of_ticked(
+    "mask", _("Mask"), _("Mask the secrets of the chosen entries …"),
     _("What is recognised as a secret is taken out; the rest stays a credential. It can be undone."),
+    verb=bulk_actions.MASK_SECRETS,
 )  # fmt: skip
-NO_SECRET = _marked(
-    "no_secret", bulk_actions.KEEP_AS_NO_SECRET, _("No secret"), _("Keep the chosen entries as no secret …"),
+NO_SECRET = _of_ticked(
+    "no_secret", _("No secret"), _("Keep the chosen entries as no secret …"),
     _("They are shown, searched and recalled like any other memory from then on."),
-    rows=_recognised_secrets,
+    verb=bulk_actions.KEEP_AS_NO_SECRET, among=Q(subtype__startswith=SECRET_SUBTYPE),
 )  # fmt: skip
-HARMLESS = _marked(
-    "harmless", bulk_actions.KEEP_AS_HARMLESS, _("Harmless"), _("Keep the chosen entries as harmless …"),
+HARMLESS = _of_ticked(
+    "harmless", _("Harmless"), _("Keep the chosen entries as harmless …"),
     _("They speak of the world: groups are told them, and they may enter a profile, from then on."),
-    rows=lambda call: _entries(call, call.ticked.exclude(suspect="") if call.ticked is not None else None),
+    verb=bulk_actions.KEEP_AS_HARMLESS, among=~Q(suspect=""),
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The list of entries: its saved views, the columns a person chose, and the words that were searched for, marked."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -14,13 +14,10 @@ from django.utils.formats import date_format
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import display
 
 from memories.admin.access import Colors
 from memories.admin.lists import (
-    CsvList,
     SavedView,
     due_condition,
     last_night_condition,
@@ -28,13 +25,12 @@ from memories.admin.lists import (
     saved_view,
     state_condition,
 )
-from memories.admin.masking import MASK, is_secret
-from memories.admin.pages import column, return_url
+from memories.admin.pages import return_url
 from memories.choices import Category, Due
 from memories.entries import CONTRADICTED_BY
 from memories.language import text
 from memories.language.text import CJK
-from memories.models import Entry, EntryAccess, Slot, Workspace
+from memories.models import EntryAccess, Slot, Workspace
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import LIVE, State
 from memories.staff.rights import needs
@@ -139,7 +135,7 @@ CHOICES: Mapping[str, Any] = {
     "voice": _("comes from"),
 }
 #: Filters that leave one value: what they make the same in every row need not stand in each.
-_SCOPE, _TYPE, _CATEGORY = "scope__id__exact", "type__exact", "category__exact"
+SCOPE, TYPE, CATEGORY = "scope__id__exact", "type__exact", "category__exact"
 _STATE, _SOURCE, _PROJECT = "state", "source__exact", "project"
 
 COLORS = Colors(
@@ -153,7 +149,6 @@ COLORS = Colors(
         State.SUPPRESSED.label: "danger",
     }
 )
-_PIN = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> '
 
 
 def chosen(request: HttpRequest) -> list[str]:
@@ -166,7 +161,7 @@ def chosen(request: HttpRequest) -> list[str]:
 def constant(request: HttpRequest) -> set[str]:
     """What the filters of the list make the same in every row, by the names of columns and parts of them."""
     view, filtered = saved_view(SAVED_VIEWS, request), {name for name, value in request.GET.items() if value}
-    parts = {name: name in filtered for name in (_SCOPE, _TYPE, _CATEGORY)}
+    parts = {name: name in filtered for name in (SCOPE, TYPE, CATEGORY)}
     same = {
         "colored_state": _STATE in filtered or bool(view and view.has_one_state),
         "source": _SOURCE in filtered,
@@ -174,12 +169,6 @@ def constant(request: HttpRequest) -> set[str]:
         "place": all(parts.values()),
     }
     return {name for name, is_same in (parts | same).items() if is_same}
-
-
-def shown(request: HttpRequest) -> list[str]:
-    """The columns of the list for this request."""
-    same = constant(request)
-    return [ALWAYS, *(name for name in chosen(request) if name not in same)]
 
 
 @needs(Right.READ)
@@ -207,81 +196,5 @@ def beneath(first: str, second: str) -> str:
     return format_html('<span class="mp-first-line">{}</span><span class="mp-beneath">{}</span>', first, second)
 
 
-def _moment(at: Any) -> str:
+def short_moment(at: Any) -> str:
     return date_format(localtime(at), "SHORT_DATETIME_FORMAT") if at else "—"
-
-
-class EntryColumns(CsvList):
-    """The cells of the list; rows come with what EntryList gives them."""
-
-    csv_name = "memories"
-    csv_columns = (
-        "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
-        "content", "about", "comes from", "lowest source", "speaker", "chat", "source", "created", "last stated",
-        "ends", "checked", "checked by", "recalled", "last recalled",
-    )  # fmt: skip
-    colored_state = column(_("state"), lambda entry: entry.state.label, label=COLORS)
-    # When it ends, by its own term or its policy.
-    ends = column(_("ends"), lambda entry: _moment(entry.ends_at))
-    # When a person last looked at it, and who.
-    checked = column(
-        _("checked"), lambda entry: beneath(_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
-    )
-
-    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
-        changelist.describe_rows(rows)
-        return map(_cells, rows)
-
-    @display(description=_("content"))
-    def text(self, entry: Any) -> str:
-        """Two lines of it, the searched words marked; the style sheet cuts what is longer."""
-        pin = format_html(_PIN, gettext("Pinned")) if entry.pinned else ""
-        content_html = MASK if is_secret(entry) else excerpt(entry.content, entry.searched, SHOWN_CHARS)
-        return format_html('<span class="mp-clamp">{}{}</span>', pin, content_html)
-
-    @display(description=_("scope"))
-    def place(self, entry: Any) -> str:
-        """The scope, and below it the type and category; without what is the same in every row."""
-        several = [entry.workspace.name] if entry.is_one_of_several else []
-        scope = [] if _SCOPE in entry.same else [*several, str(entry.scope)]
-        kind = [] if _TYPE in entry.same else [entry.get_type_display()]
-        category = [] if _CATEGORY in entry.same or not entry.category else [entry.get_category_display()]
-        return beneath(" · ".join(scope), " · ".join([*kind, *category]))
-
-    @display(description=_("created"), ordering="created_at")
-    def created(self, entry: Entry) -> str:
-        """When it was written, and below it how often it was served."""
-        access = getattr(entry, "access", None)
-        times = access.access_count if access else 0
-        return beneath(
-            _moment(entry.created_at), ngettext("recalled %(n)d time", "recalled %(n)d times", times) % {"n": times}
-        )
-
-    @display(description=_("comes from"))
-    def voice(self, entry: Entry) -> str:
-        """Who it comes from, and below it the least trusted of all it rests on, where that is another."""
-        lowest = "" if entry.trust == entry.origin else gettext("rests on: %(lowest)s")
-        return beneath(entry.get_origin_display(), lowest % {"lowest": entry.get_trust_display()})
-
-    @display(description=_("last recalled"))
-    def recalled(self, entry: Entry) -> str:
-        access = getattr(entry, "access", None)
-        return _moment(access.last_accessed if access else None)
-
-
-def _cells(entry: Any) -> Iterator[Any]:
-    """What a spreadsheet is given of an entry."""
-    access = getattr(entry, "access", None)
-    yield from (entry.uid, entry.workspace.name, entry.scope.key, entry.state.value, entry.type, entry.tier)
-    yield from (entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no")
-    yield from (
-        MASK if is_secret(entry) else entry.content,
-        entry.subject,
-        entry.origin,
-        entry.trust,
-        entry.speaker or entry.sender_id,
-        entry.chat_id,
-        entry.source,
-    )
-    yield from (entry.created_at, entry.stated_at, entry.ends_at, entry.verified_at, entry.verified_by)
-    yield from (access.access_count, access.last_accessed) if access else (0, None)

@@ -89,20 +89,6 @@ class WhyForm(forms.Form):
     why = SelectField(label=_("Why"), required=False, choices=WHYS, help_text=_("Kept in the audit log."))
 
 
-class PinForm(ValuesForm):
-    """Pins."""
-
-    def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
-        return {"pinned": True}
-
-
-class UnpinForm(ValuesForm):
-    """Unpins."""
-
-    def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
-        return {"pinned": False}
-
-
 class SetTypeForm(ValuesForm):
     """The type of several entries, with the tier of facts."""
 
@@ -232,18 +218,10 @@ class SlotInline(RestrictedInline):
     ordering = ["name"]
     hide_title = True
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and not _is_frozen(obj)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_add_permission(request, obj) and not _is_frozen(obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and not _is_frozen(obj)
-
-
-def _is_frozen(entry: Any) -> bool:
-    return isinstance(entry, Entry) and entry.scope.frozen
+    def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
+        """Those of a frozen scope are only read."""
+        is_frozen = isinstance(obj, Entry) and obj.scope.frozen
+        return super().admits(request, what, obj) and (what == "view" or not is_frozen)
 
 
 def edit_of(form: Any, formsets: list[Any]) -> Edit:

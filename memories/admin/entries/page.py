@@ -1,8 +1,7 @@
 """The admin of entries: find them, see where they come from and who heard them, add, correct and bring them back."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -14,13 +13,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
-from unfold.contrib.filters.admin import (
-    BooleanRadioFilter,
-    ChoicesDropdownFilter,
-)
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
+from unfold.decorators import display
 
 from memories import entries
 from memories.admin.access import RestrictedAdmin, actor_of
@@ -28,7 +25,7 @@ from memories.admin.actions import Question
 from memories.admin.batches.detail import batch_url
 from memories.admin.entries import columns
 from memories.admin.entries.actions import OF_ENTRIES
-from memories.admin.entries.columns import SAVED_VIEWS, EntryColumns
+from memories.admin.entries.columns import SAVED_VIEWS, beneath, excerpt, short_moment
 from memories.admin.entries.forms import (
     TERMS,
     TYPE_CHOICES,
@@ -45,6 +42,7 @@ from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField
 from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
 from memories.admin.lists import (
     AudienceFilter,
+    CsvList,
     DaysFilter,
     DueFilter,
     ProjectFilter,
@@ -60,8 +58,8 @@ from memories.admin.lists import (
     ViewedChangeList,
     WordSearch,
 )
-from memories.admin.masking import is_secret
-from memories.admin.pages import own_page, return_url, with_return_url
+from memories.admin.masking import MASK, is_secret
+from memories.admin.pages import column, own_page, return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.descriptions import note_of
 from memories.choices import Category, ChangeState, LinkKind, Operation, Outcome, Source, Verification
@@ -75,6 +73,7 @@ from memories.models.state import state_of
 from memories.staff.rights import EDIT, Needs
 from memories.staff.roles import Right
 
+_PIN = '<span class="material-symbols-outlined mp-pin" title="{}">keep</span> '
 LINKS_SHOWN = 20
 TRACES_SHOWN = 10
 #: How far back traces are looked through: an entry nobody recalled lately must not cost a scan of them all.
@@ -87,37 +86,6 @@ _RELATIONS = {
     LinkKind.ALIKE: (_("resembles"), _("resembles")),
     LinkKind.MERGED_FROM: (_("merged from"), _("merged into")),
 }
-
-
-def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
-    """For the page of an entry: its state, its relatives and its traces."""
-    policies = Policy.objects.of(entry.workspace_id)
-    # The newest answers that served it, among the last TRACES_READ of its workspace
-    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
-    served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
-    # The linked entries of its workspace, each with its relation to this one
-    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
-    relatives: list[tuple[Any, Entry]] = []
-    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
-        from_this, to_this = _RELATIONS[LinkKind(link.kind)]
-        is_from = link.from_entry_id == entry.pk
-        relatives.append((from_this, link.to_entry) if is_from else (to_this, link.from_entry))
-    if entry.superseded_by:
-        relatives.append((_("replaced by"), entry.superseded_by))
-    return {
-        "entry": entry,
-        "state": state_of(entry, policies.end_of(entry), now),
-        "ends_at": policies.end_of(entry),
-        "access": getattr(entry, "access", None),
-        "verification": Verification(entry.verification).label if entry.verification else "",
-        "evidence": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
-        "contradiction": entries.contradiction_of(entry),
-        "sources": source_lines(entry.workspace_id, entry.origins),
-        "relatives": [(how, other) for how, other in relatives if other.workspace_id == entry.workspace_id],
-        "traces": list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN]),
-        "file_card": card_of(entry),
-        "index_url": index_url(),
-    }
 
 
 @dataclass(frozen=True)
@@ -212,7 +180,7 @@ class EntryList(ViewedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
+class EntryAdmin(WordSearch, CsvList, RevertibleHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     when_empty = _(
@@ -290,6 +258,20 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
 
+    csv_name = "memories"
+    csv_columns = (
+        "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
+        "content", "about", "comes from", "lowest source", "speaker", "chat", "source", "created", "last stated",
+        "ends", "checked", "checked by", "recalled", "last recalled",
+    )  # fmt: skip
+    colored_state = column(_("state"), lambda entry: entry.state.label, label=columns.COLORS)
+    # When it ends, by its own term or its policy.
+    ends = column(_("ends"), lambda entry: short_moment(entry.ends_at))
+    # When a person last looked at it, and who.
+    checked = column(
+        _("checked"), lambda entry: beneath(short_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
+    )
+
     # what is shown
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -299,11 +281,65 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         return EntryList
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        return columns.shown(request)
+        """The columns of this browser, without those that the filters make the same in every row."""
+        same = columns.constant(request)
+        return [columns.ALWAYS, *(name for name in columns.chosen(request) if name not in same)]
 
     def get_urls(self) -> list[Any]:
         page = self.admin_site.admin_view(require_POST(columns.choose))
         return [path("columns/", page, name="memories_entry_columns"), *super().get_urls()]
+
+    # the cells of the list, of rows with what EntryList gives them
+
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        changelist.describe_rows(rows)
+        for entry in rows:
+            access = getattr(entry, "access", None)
+            yield (
+                entry.uid, entry.workspace.name, entry.scope.key, entry.state.value, entry.type, entry.tier,
+                entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no",
+                MASK if is_secret(entry) else entry.content, entry.subject, entry.origin, entry.trust,
+                entry.speaker or entry.sender_id, entry.chat_id, entry.source, entry.created_at, entry.stated_at,
+                entry.ends_at, entry.verified_at, entry.verified_by,
+                access.access_count if access else 0, access.last_accessed if access else None,
+            )  # fmt: skip
+
+    @display(description=_("content"))
+    def text(self, entry: Any) -> str:
+        """Two lines of it, the searched words marked; the style sheet cuts what is longer."""
+        pin = format_html(_PIN, gettext("Pinned")) if entry.pinned else ""
+        content_html = MASK if is_secret(entry) else excerpt(entry.content, entry.searched, columns.SHOWN_CHARS)
+        return format_html('<span class="mp-clamp">{}{}</span>', pin, content_html)
+
+    @display(description=_("scope"))
+    def place(self, entry: Any) -> str:
+        """The scope, and below it the type and category; without what is the same in every row."""
+        several = [entry.workspace.name] if entry.is_one_of_several else []
+        scope = [] if columns.SCOPE in entry.same else [*several, str(entry.scope)]
+        kind = [] if columns.TYPE in entry.same else [entry.get_type_display()]
+        category = [] if columns.CATEGORY in entry.same or not entry.category else [entry.get_category_display()]
+        return beneath(" · ".join(scope), " · ".join([*kind, *category]))
+
+    @display(description=_("created"), ordering="created_at")
+    def created(self, entry: Entry) -> str:
+        """When it was written, and below it how often it was served."""
+        access = getattr(entry, "access", None)
+        times = access.access_count if access else 0
+        return beneath(
+            short_moment(entry.created_at),
+            ngettext("recalled %(n)d time", "recalled %(n)d times", times) % {"n": times},
+        )
+
+    @display(description=_("comes from"))
+    def voice(self, entry: Entry) -> str:
+        """Who it comes from, and below it the least trusted of all it rests on, where that is another."""
+        lowest = "" if entry.trust == entry.origin else gettext("rests on: %(lowest)s")
+        return beneath(entry.get_origin_display(), lowest % {"lowest": entry.get_trust_display()})
+
+    @display(description=_("last recalled"))
+    def recalled(self, entry: Entry) -> str:
+        access = getattr(entry, "access", None)
+        return short_moment(access.last_accessed if access else None)
 
     # editing
 
@@ -342,7 +378,34 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
             return answer
 
     def page_context(self, request: HttpRequest, row: Entry) -> dict[str, Any]:
-        return entry_context(row, now=timezone.now())
+        """Its state, its relatives and its traces."""
+        ends_at = Policy.objects.of(row.workspace_id).end_of(row)
+        # The newest answers that served it, among the last TRACES_READ of its workspace
+        recent = RecallTrace.objects.filter(workspace_id=row.workspace_id).order_by("-created_at", "-id")
+        served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[row.pk])
+        # The linked entries of its workspace, each with its relation to this one
+        links = Link.objects.filter(Q(from_entry=row) | Q(to_entry=row), workspace_id=row.workspace_id)
+        relatives: list[tuple[Any, Entry]] = []
+        for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
+            from_this, to_this = _RELATIONS[LinkKind(link.kind)]
+            is_from = link.from_entry_id == row.pk
+            relatives.append((from_this, link.to_entry) if is_from else (to_this, link.from_entry))
+        if row.superseded_by:
+            relatives.append((_("replaced by"), row.superseded_by))
+        return {
+            "entry": row,
+            "state": state_of(row, ends_at, timezone.now()),
+            "ends_at": ends_at,
+            "access": getattr(row, "access", None),
+            "verification": Verification(row.verification).label if row.verification else "",
+            "evidence": quote_lines([row.pk], row.workspace_id).get(row.pk, []),
+            "contradiction": entries.contradiction_of(row),
+            "sources": source_lines(row.workspace_id, row.origins),
+            "relatives": [(how, other) for how, other in relatives if other.workspace_id == row.workspace_id],
+            "traces": list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN]),
+            "file_card": card_of(row),
+            "index_url": index_url(),
+        }
 
     def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:
         """Saved with its slots, in one change."""
