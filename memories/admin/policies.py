@@ -1,7 +1,7 @@
 """Policies: what holds in a workspace, a preview of other numbers before they are saved, and every version (F2)."""
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -37,7 +37,6 @@ from memories.admin.policy_numbers import (
     NumberChange,
     NumbersForm,
     changes_between,
-    effective,
     numbers_of,
     unlimited_field,
 )
@@ -219,32 +218,15 @@ def _seconds(most: float) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Removed:
     """A policy that was removed, as the page lists it."""
 
     change: Change
-
-    @property
-    def actor(self) -> str:
-        return actor_label(self.change.actor)
-
-    @property
-    def policy(self) -> Policy:
-        return policy_of(self.change)
-
-    @property
-    def number(self) -> Number:
-        return Number(self.policy.subject)
-
-    @property
-    def value(self) -> str:
-        return self.number.value_label(self.policy.value)
-
-    @property
-    def bring_back(self) -> str:
-        """The form of its kind, with the number that was removed filled in."""
-        return set_url(self.policy, **prefilled(self.policy))
+    actor: str
+    number: Number
+    value: str
+    bring_back: str  # the form of its kind, with the number that was removed filled in
 
 
 def removals(request: HttpRequest) -> QuerySet[Change]:
@@ -265,26 +247,6 @@ def set_url(policy: Policy, **numbers: Any) -> str:
     number = Number(policy.subject)
     query = urlencode({"of": policy.workspace_id, **numbers})
     return f"{reverse('admin:memories_policy_set', args=[policy.kind])}?{query}#id_{number.field}"
-
-
-def prefilled(policy: Policy) -> dict[str, Any]:
-    """The parameters of an address that fill a policy's number in."""
-    number = Number(policy.subject)
-    return {unlimited_field(number): "on"} if policy.value is None else {number.field: f"{policy.value:g}"}
-
-
-def filled_in(request: HttpRequest, kind: str) -> dict[Subject, float | None]:
-    """The numbers an address fills in; what is no number is left out."""
-    numbers: dict[Subject, float | None] = {}
-    for number in numbers_of(kind):
-        if unlimited_field(number) in request.GET:
-            numbers[number.subject] = None
-        elif text := request.GET.get(number.field):
-            try:
-                numbers[number.subject] = float(text)
-            except ValueError:
-                continue
-    return numbers
 
 
 REMOVED_SHOWN = 20
@@ -324,20 +286,35 @@ class PolicyAdmin(RestrictedAdmin):
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """Everything that holds in a workspace, the defaults included, and what was removed."""
         mine, workspace = workspace_choice(request)
-        policies = Policy.objects.of(workspace.pk) if workspace else Policies([])
+        values = Policy.objects.of(workspace.pk).values if workspace else {}
         kinds = []
         for kind in PolicyKind:
             # In rows: the numbers of one type, or of one source, beside each other
             rows: dict[Any, list[EffectiveNumber]] = {}
-            for number in effective(kind, policies):
-                rows.setdefault(number.number.row, []).append(number)
+            for number in numbers_of(kind):
+                label = number.value_label(values.get(number.subject, number.default))
+                rows.setdefault(number.row, []).append(EffectiveNumber(number, number.subject in values, label))
             kinds.append((kind, *KINDS[kind], COLUMNS[kind], list(rows.values())))
+        removed = []
+        for removal in removals(request)[:REMOVED_SHOWN]:
+            policy = policy_of(removal)
+            number = Number(policy.subject)
+            initial = {unlimited_field(number): "on"} if policy.value is None else {number.field: f"{policy.value:g}"}
+            removed.append(
+                Removed(
+                    change=removal,
+                    actor=actor_label(removal.actor),
+                    number=number,
+                    value=number.value_label(policy.value),
+                    bring_back=set_url(policy, **initial),
+                )
+            )
         return {
             "workspaces": mine,
             "chosen": workspace,
             "may": may_in(request, workspace.pk) if workspace else {},
             "kinds": kinds,
-            "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
+            "removed": removed,
         }
 
     def changeform_view(
@@ -370,14 +347,21 @@ class PolicyAdmin(RestrictedAdmin):
             raise Http404
         workspace = self._workspace(request, Right.OPERATE)
         values = Policy.objects.of(workspace.pk).values
-        initial_values = values | filled_in(request, policy_kind)
+        # With the numbers the address fills in; what is no number is left out
+        initial_values = dict(values)
+        for number in numbers_of(policy_kind):
+            if unlimited_field(number) in request.GET:
+                initial_values[number.subject] = None
+            elif text := request.GET.get(number.field):
+                with suppress(ValueError):
+                    initial_values[number.subject] = float(text)
         form = NumbersForm(
             request.POST if request.method == "POST" else None,
             kind=policy_kind,
             values=initial_values if request.method == "GET" else values,
         )
-        name, text = KINDS[PolicyKind(policy_kind)]
-        context = {"form": form, "kind": policy_kind, "name": name, "text": text}
+        name, sentence = KINDS[PolicyKind(policy_kind)]
+        context = {"form": form, "kind": policy_kind, "name": name, "text": sentence}
         if not (request.method == "POST" and form.is_valid()):
             return self._page(request, "policy_set", workspace, **context)
         # A form that changes nothing speaks of all its numbers; else of the others nobody spoke

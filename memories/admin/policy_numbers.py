@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
-from memories.models.policy import NOT_TRUSTED, TRUST_NAMES, UNREAD_TURN_DAYS, WEIGHTS, Policies, Subject
+from memories.models.policy import NOT_TRUSTED, TRUST_NAMES, UNREAD_TURN_DAYS, WEIGHTS, Subject
 from memories.recall.ranking import fitted_weights
 
 #: The kinds of policies, each with what it does in a sentence above its form.
@@ -69,59 +69,72 @@ TYPES: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """What a number counts, and the values it may have."""
+
+    unit: Any = ""
+    least: float = 0
+    most: float | None = None
+    step: float | str = "any"
+    unlimited: Any = ""  # what it means where none is set on purpose; empty: that cannot be
+
+
+_MEASURES: dict[str, Measure] = {
+    PolicyKind.TTL: Measure(unit=_("days"), unlimited=_("never ends")),
+    PolicyKind.QUOTA: Measure(unit=_("memories"), step=1, unlimited=_("no limit")),
+    PolicyKind.WEIGHT: Measure(),
+    PolicyKind.TRUST: Measure(),
+}
+
+
 @dataclass(frozen=True)
 class _Weight:
     """What a weight of the ranking is, and the values it may have."""
 
     label: Any
     text: Any
-    unit: Any
-    most: float
-    step: float = 0.01
+    measure: Measure
 
 
-_SHARE, _SCORE = _("0 to 1"), _("added to the score")
+_SHARE = Measure(unit=_("0 to 1"), most=1, step=0.01)
+_SCORE = Measure(unit=_("added to the score"), most=10, step=0.01)
 _WEIGHTS = {
     "alpha": _Weight(
-        _("Meaning against words"), _("0 goes by the words of the question alone, 1 by its meaning alone."), _SHARE, 1
+        _("Meaning against words"), _("0 goes by the words of the question alone, 1 by its meaning alone."), _SHARE
     ),
     "min_similarity": _Weight(
         _("Least similarity"),
         _("What is found by meaning alone has to be so near: 0 is unrelated, 1 a clear answer. Higher serves less."),
         _SHARE,
-        1,
     ),
-    "speaker_boost": _Weight(
-        _("Boost for who said it"), _("For memories of the person the question names."), _SCORE, 10
-    ),
+    "speaker_boost": _Weight(_("Boost for who said it"), _("For memories of the person the question names."), _SCORE),
     "date_boost": _Weight(
         _("Boost for the day"),
         _("For what was said on a day the question names; three times as much if it is about that day."),
         _SCORE,
-        10,
     ),
     "recency": _Weight(
         _("Boost for what is new"),
         _("For what was just said; it fades within days. More costs answers that are older."),
         _SCORE,
-        10,
     ),
     "max_recalls": _Weight(
         _("Memories of a recall"), _("How many one recall serves, unless the bot asks for another number."),
-        _("memories"), 50, 1,
+        Measure(unit=_("memories"), least=1, most=50, step=1),
     ),
     "relevance_likely": _Weight(
         _("Least relevance in a prompt"),
-        _("What is less likely to help is not put into a prompt; of memories with 0.2, one in five helps."), _SHARE, 1,
+        _("What is less likely to help is not put into a prompt; of memories with 0.2, one in five helps."), _SHARE,
     ),
     "unread_turn_days": _Weight(
         _("Days of an unread turn"),
         _("A turn no model has drawn facts from lives so long: what it says stands nowhere else."),
-        _("days"), 180_000, 1,
+        Measure(unit=_("days"), least=1, most=180_000, step=1),
     ),
     "relevance_wide": _Weight(
         _("Least relevance in a search"),
-        _("The same where a program asks for all that may help, and chooses itself."), _SHARE, 1,
+        _("The same where a program asks for all that may help, and chooses itself."), _SHARE,
     ),
 }  # fmt: skip
 
@@ -190,34 +203,9 @@ class Number:
         return _WEIGHTS[name].text if name else TYPES[entry_type]
 
     @property
-    def unit(self) -> Any:
-        if self.kind == PolicyKind.WEIGHT:
-            return _WEIGHTS[self.subject[3]].unit
-        if self.kind == PolicyKind.TRUST:
-            return ""
-        return gettext("days") if self.kind == PolicyKind.TTL else gettext("memories")
-
-    @property
-    def most(self) -> float | None:
-        return _WEIGHTS[self.subject[3]].most if self.kind == PolicyKind.WEIGHT else None
-
-    @property
-    def least(self) -> float:
-        return 1 if self.is_whole and self.kind == PolicyKind.WEIGHT else 0
-
-    @property
-    def step(self) -> float | str:
-        if self.kind == PolicyKind.WEIGHT:
-            return _WEIGHTS[self.subject[3]].step
-        return 1 if self.kind == PolicyKind.QUOTA else "any"
-
-    @property
-    def is_whole(self) -> bool:
-        return self.step == 1
-
-    @property
-    def may_be_unlimited(self) -> bool:
-        return self.kind in (PolicyKind.TTL, PolicyKind.QUOTA)
+    def measure(self) -> Measure:
+        name = self.subject[3]
+        return _WEIGHTS[name].measure if name in _WEIGHTS else _MEASURES[self.kind]
 
     @property
     def default(self) -> float | None:
@@ -242,16 +230,12 @@ class Number:
 
     def value_label(self, value: float | None) -> str:
         """A value of it, as people read it."""
-        if value is None and self.may_be_unlimited:
-            return str(self.unlimited_label)
+        if value is None and self.measure.unlimited:
+            return str(self.measure.unlimited)
         if self.kind == PolicyKind.TRUST:
             return gettext("yes") if (self.default if value is None else value) else gettext("no")
         number = f"{self.default if value is None else value:g}"
         return gettext("%(days)s days") % {"days": number} if self.kind == PolicyKind.TTL else number
-
-    @property
-    def unlimited_label(self) -> str:
-        return gettext("never ends") if self.kind == PolicyKind.TTL else gettext("no limit")
 
 
 def numbers_of(kind: str) -> Iterator[Number]:
@@ -273,20 +257,7 @@ class EffectiveNumber:
 
     number: Number
     is_set: bool
-    value: float | None
-
-    @property
-    def label(self) -> str:
-        return self.number.value_label(self.value)
-
-
-def effective(kind: str, policies: Policies) -> list[EffectiveNumber]:
-    """The numbers of a kind as they hold under these policies."""
-    values = policies.values
-    return [
-        EffectiveNumber(number, number.subject in values, values.get(number.subject, number.default))
-        for number in numbers_of(kind)
-    ]
+    label: str
 
 
 @dataclass(frozen=True)
@@ -329,7 +300,6 @@ class Cell:
     number: Number
     value: Any
     unlimited: Any
-    column: Any
 
 
 class NumbersForm(forms.Form):
@@ -353,24 +323,25 @@ class NumbersForm(forms.Form):
                     widget=UnfoldAdminSelectWidget(attrs={"aria-label": number.label}),
                 )
                 continue
-            is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
-            field_class: Any = forms.IntegerField if number.is_whole else forms.FloatField
-            initial = int(value) if number.is_whole and value is not None else value
-            hint = number.unlimited_label if number.default is None else f"{number.default:g}"
-            attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
-            attrs |= {"aria-label": number.label, "min": number.least, "max": number.most or ""}
+            measure = number.measure
+            field_class: Any = forms.IntegerField if measure.step == 1 else forms.FloatField
+            initial = int(value) if measure.step == 1 and value is not None else value
+            hint = measure.unlimited if number.default is None else f"{number.default:g}"
+            attrs = {"type": "number", "step": measure.step, "inputmode": "decimal", "placeholder": hint}
+            attrs |= {"aria-label": number.label, "min": measure.least, "max": measure.most or ""}
             self.fields[number.field] = field_class(
                 label=number.label,
                 required=False,
-                min_value=number.least,
-                max_value=number.most,
+                min_value=measure.least,
+                max_value=measure.most,
                 initial=f"{initial:g}" if initial is not None else None,
                 widget=UnfoldAdminTextInputWidget(attrs=attrs),
             )
-            if number.may_be_unlimited:
-                unlimited = forms.BooleanField(required=False, initial=is_unlimited)
-                unlimited.label = number.unlimited_label
-                self.fields[unlimited_field(number)] = unlimited
+            if measure.unlimited:
+                is_unlimited = number.subject in self.given and value is None
+                self.fields[unlimited_field(number)] = forms.BooleanField(
+                    label=measure.unlimited, required=False, initial=is_unlimited
+                )
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -400,7 +371,7 @@ class NumbersForm(forms.Form):
         for _about, group in groupby(self.numbers, lambda number: number.row):
             cells = []
             for number in group:
-                unlimited = self[unlimited_field(number)] if number.may_be_unlimited else None
-                cells.append(Cell(number, self[number.field], unlimited, number.column))
+                unlimited = self[unlimited_field(number)] if number.measure.unlimited else None
+                cells.append(Cell(number, self[number.field], unlimited))
             first = cells[0].number
             yield first.label if self.kind == PolicyKind.WEIGHT else first.heading, first.text, cells
