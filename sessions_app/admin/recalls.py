@@ -104,72 +104,6 @@ def used_by_answer(trace: RecallTrace) -> int | None:
     return None if used_pks is None else len(used_pks)
 
 
-class TraceColumns(CsvList):
-    """The cells of the list; rows come with what TraceLog gives them."""
-
-    csv_name = "recalls"
-    csv_columns = (
-        "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
-        "degraded", "milliseconds",
-    )  # fmt: skip
-    # Whether it was enough to answer with.
-    colored_state = column(_("answer"), lambda trace: VERDICTS.get(trace.verdict, trace.verdict), label=_COLORS)
-
-    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
-        askers = askers_of(rows)
-        for trace in rows:
-            asker = askers[trace.pk]
-            yield (
-                trace.uid,
-                trace.created_at.isoformat(timespec="seconds"),
-                trace.workspace.name,
-                trace.bot.name if trace.bot else "",
-                trace.asker or asker.who,
-                asker.chat,
-                trace.session_key,
-                trace.message,
-                trace.verdict or "unneeded",
-                len(trace.served),
-                used_by_answer(trace),
-                " ".join(trace.degraded),
-                round(trace.timings.get("total", 0)),
-            )
-
-    @display(description=_("question"))
-    def text(self, trace: Any) -> str:
-        """Two lines of it, the searched words marked."""
-        if trace.is_purged:
-            return format_html('<span class="mp-clamp text-subtle">{}</span>', gettext("its words were removed"))
-        words = excerpt(trace.message, trace.searched, SHOWN_CHARS) if trace.message else "—"
-        return format_html('<span class="mp-clamp">{}</span>', words)
-
-    @display(description=_("who asked"))
-    def place(self, trace: Any) -> str:
-        """Who asked, and below it where; with the workspace where several are shown."""
-        several = [trace.workspace.name] if trace.is_one_of_several else []
-        return beneath(trace.asker_shown.who, " · ".join(filter(None, [trace.asker_shown.chat, *several])))
-
-    @display(description=_("served"))
-    def outcome(self, trace: RecallTrace) -> str:
-        """How many were served, and below it how many of them the answer used, or what was missing."""
-        count, used_count = len(trace.served), used_by_answer(trace)
-        served_text = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
-        used_text = "" if used_count is None or not count else gettext("%(n)d used") % {"n": used_count}
-        without = next((str(label) for part, label in DEGRADED.items() if part in trace.degraded), "")
-        then = trace.query.get("as_of")
-        back = gettext("memory as of %(then)s") % {"then": moment_label(then)} if then else ""
-        return beneath(served_text, " · ".join(filter(None, [used_text, without, back])))
-
-    @display(description=pgettext_lazy("recall", "asked"), ordering="created_at")
-    def created(self, trace: Any) -> str:
-        """When it was asked, and below it by which bot and how long the answer took."""
-        took = gettext("%(n)s ms") % {"n": f"{trace.timings.get('total', 0):.0f}"}
-        bot = trace.bot.name if trace.bot else ""
-        return beneath(
-            date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
-        )
-
-
 #: Scopes looked through for a name.
 _NAMES_MOST = 500
 #: So many sessions are named to the database; of a channel with more, each trace is looked at.
@@ -282,8 +216,8 @@ class TraceLog(ViewedChangeList):
 
 
 @admin.register(RecallTrace)
-class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
-    """Read only."""
+class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
+    """Read only. The cells of the list read what TraceLog gives its rows."""
 
     when_empty = _("Each question a bot asks memory is kept here for a month: connect one, and ask it something.")
     members_may = VIEW
@@ -312,6 +246,13 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
     ]
     readonly_fields = ["scope_names", "why_asked", "conditions", "signs", "missing"]
     change_form_before_template = "admin/memories/trace.html"
+    csv_name = "recalls"
+    csv_columns = (
+        "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
+        "degraded", "milliseconds",
+    )  # fmt: skip
+    # Whether it was enough to answer with.
+    colored_state = column(_("answer"), lambda trace: VERDICTS.get(trace.verdict, trace.verdict), label=_COLORS)
     # The parameters of the query beside the message, in words.
     conditions = column(_("query"), lambda trace: query_label(trace.query) or "—")
     # Why memory was asked, or was not.
@@ -335,6 +276,60 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
         is_one = workspaces is not None and len(workspaces) == 1
         return [narrowing for narrowing in self.list_filter if not (is_one and narrowing == _BY_WORKSPACE)]
 
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        askers = askers_of(rows)
+        for trace in rows:
+            asker = askers[trace.pk]
+            yield (
+                trace.uid,
+                trace.created_at.isoformat(timespec="seconds"),
+                trace.workspace.name,
+                trace.bot.name if trace.bot else "",
+                trace.asker or asker.who,
+                asker.chat,
+                trace.session_key,
+                trace.message,
+                trace.verdict or "unneeded",
+                len(trace.served),
+                used_by_answer(trace),
+                " ".join(trace.degraded),
+                round(trace.timings.get("total", 0)),
+            )
+
+    @display(description=_("question"))
+    def text(self, trace: Any) -> str:
+        """Two lines of it, the searched words marked."""
+        if trace.is_purged:
+            return format_html('<span class="mp-clamp text-subtle">{}</span>', gettext("its words were removed"))
+        words = excerpt(trace.message, trace.searched, SHOWN_CHARS) if trace.message else "—"
+        return format_html('<span class="mp-clamp">{}</span>', words)
+
+    @display(description=_("who asked"))
+    def place(self, trace: Any) -> str:
+        """Who asked, and below it where; with the workspace where several are shown."""
+        several = [trace.workspace.name] if trace.is_one_of_several else []
+        return beneath(trace.asker_shown.who, " · ".join(filter(None, [trace.asker_shown.chat, *several])))
+
+    @display(description=_("served"))
+    def outcome(self, trace: RecallTrace) -> str:
+        """How many were served, and below it how many of them the answer used, or what was missing."""
+        count, used_count = len(trace.served), used_by_answer(trace)
+        served_text = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
+        used_text = "" if used_count is None or not count else gettext("%(n)d used") % {"n": used_count}
+        without = next((str(label) for part, label in DEGRADED.items() if part in trace.degraded), "")
+        then = trace.query.get("as_of")
+        back = gettext("memory as of %(then)s") % {"then": moment_label(then)} if then else ""
+        return beneath(served_text, " · ".join(filter(None, [used_text, without, back])))
+
+    @display(description=pgettext_lazy("recall", "asked"), ordering="created_at")
+    def created(self, trace: Any) -> str:
+        """When it was asked, and below it by which bot and how long the answer took."""
+        took = gettext("%(n)s ms") % {"n": f"{trace.timings.get('total', 0):.0f}"}
+        bot = trace.bot.name if trace.bot else ""
+        return beneath(
+            date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
+        )
+
     @display(description=_("scopes"))
     def scope_names(self, trace: RecallTrace) -> str:
         scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
@@ -352,6 +347,3 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
         asker = askers_of([row])[row.pk]
         context = trace_context(row) | {"asker": asker, "reply": reply_of(row, asker.session)}
         return context | (replay_context(row, now=timezone.now()) if is_replayed else {})
-
-
-__all__ = ["RecallTraceAdmin"]
