@@ -128,31 +128,13 @@ class FileRow:
         self.url = file_url_on(page, file.path)
         self.changed_at = moment(file.found.mtime_ns) if file.found else None
         self.state: FileState | None = file.state
-        self._file, self._page, self._is_indexed = file, page, is_indexed
-
-    @cached_property
-    def why(self) -> Any:
-        """Why it is out of step; None: it is not."""
-        return self._file.why if self._is_indexed else None
-
-    @property
-    def color(self) -> str:
-        return _COLORS.get(self.why, "danger") if self.why else "success"
-
-    @property
-    def detail(self) -> str:
-        return "" if self.lines else self._file.detail
-
-    @property
-    def lines(self) -> list[tuple[int, str]]:
-        """The lines that are meant, with where they stand."""
-        if self.why != FileProblem.SUPPRESSED:
-            return []
-        return [(n, file_url_on(self._page, self.path, n)) for n in suppressed_lines(self._file)[:_NUMBERS_SHOWN]]
-
-    @property
-    def more_lines(self) -> int:
-        return max(len(suppressed_lines(self._file)) - _NUMBERS_SHOWN, 0) if self.lines else 0
+        # Why it is out of step, if it is, and the lines that are meant, with where they stand
+        self.why = file.why if is_indexed else None
+        self.color = _COLORS.get(self.why, "danger") if self.why else "success"
+        numbers = suppressed_lines(file) if self.why else []
+        self.lines = [(number, file_url_on(page, file.path, number)) for number in numbers[:_NUMBERS_SHOWN]]
+        self.more_lines = max(len(numbers) - _NUMBERS_SHOWN, 0)
+        self.detail = "" if self.lines else file.detail
 
 
 def moment(nanoseconds: int) -> datetime:
@@ -356,32 +338,17 @@ STRANGE_SHOWN = 20
 _MAIN_FIRST = Case(When(key=MAIN, then=0), default=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScopeRow:
-    """A scope with its files."""
+    """A scope with its files, and the sums over them."""
 
     scope: Scope
+    url: str
     files: list[FileCondition]
-
-    @property
-    def url(self) -> str:
-        return scope_url(self.scope.pk)
-
-    @property
-    def lines(self) -> int:
-        return sum(file.state.line_count for file in self.files if file.state)
-
-    @property
-    def entries(self) -> int:
-        return sum(file.state.entry_count for file in self.files if file.state)
-
-    @property
-    def indexed_at(self) -> datetime | None:
-        return max((file.state.indexed_at for file in self.files if file.state), default=None)
-
-    @property
-    def out_of_step(self) -> int:
-        return sum(1 for file in self.files if file.why)
+    lines: int
+    entries: int
+    indexed_at: datetime | None
+    out_of_step: int
 
 
 @dataclass(frozen=True)
@@ -417,8 +384,21 @@ def overview_of(workspace: Workspace, number: str, search_term: str = "") -> Ove
     page = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN).get_page(number)
     for scope in page.object_list:
         scope.workspace = workspace
-    conditions = conditions_of_each(list(page.object_list))
-    rows = [ScopeRow(scope, conditions[scope.pk]) for scope in page.object_list]
+    rows, conditions = [], conditions_of_each(list(page.object_list))
+    for scope in page.object_list:
+        files = conditions[scope.pk]
+        states = [file.state for file in files if file.state]
+        rows.append(
+            ScopeRow(
+                scope=scope,
+                url=scope_url(scope.pk),
+                files=files,
+                lines=sum(state.line_count for state in states),
+                entries=sum(state.entry_count for state in states),
+                indexed_at=max((state.indexed_at for state in states), default=None),
+                out_of_step=sum(1 for file in files if file.why),
+            )
+        )
     return Overview(page, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
 
 

@@ -5,7 +5,6 @@ and can be undone like any other. The file itself is kept nowhere.
 """
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,42 +77,17 @@ class ImportForm(forms.Form):
         return file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DryRun:
     """What an import would bring, as its page shows it."""
 
     report: ImportReport
     batch: Batch | None
     kind: str
-
-    @property
-    def languages(self) -> str:
-        return ", ".join(f"{name} {count}" for name, count in self.report.preview.languages.most_common())
-
-    @property
-    def reasons(self) -> list[tuple[Any, int]]:
-        return [(reason.label, count) for reason, count in self.report.left_out.reasons.most_common()]
-
-    @property
-    def left_out(self) -> list[tuple[str, str]]:
-        """The first of what is left out: where it stands, and why."""
-        rows = self.report.left_out.first[:NAMED]
-        return [
-            (
-                f"{row.path}:{row.line}" if row.line else row.path or "—",
-                f"{row.reason.label} {row.detail}".strip(),
-            )
-            for row in rows
-        ]
-
-    @property
-    def rows(self) -> Iterator[tuple[str, str]]:
-        """The words and days of the first memories."""
-        if self.batch:
-            drafts = BatchChange.objects.filter(batch=self.batch, verb="create").order_by("position")[:SHOWN]
-            for row in drafts:
-                content = str(row.draft.get("content", ""))
-                yield str(_("A credential")) if find_secrets(content) else content, str(row.draft.get("at", ""))[:10]
+    languages: str
+    rows: list[tuple[str, str]]  # words and days of the first memories
+    reasons: list[tuple[Any, int]]
+    left_out: list[tuple[str, str]]  # the first of what is left out: where it stands, and why
 
 
 @never_cache
@@ -132,12 +106,12 @@ def page(request: HttpRequest) -> HttpResponse:
             form.add_error("file", str(problem))
         else:
             context |= {"tried": tried, "title": _("What it would bring"), "back": request.path}
-            if tried.batch:
+            if batch := tried.batch:
                 context |= {
-                    "approve": reverse("admin:memories_batch_approve", args=[tried.batch.pk]),
-                    "refuse": reverse("admin:memories_batch_refuse", args=[tried.batch.pk]),
-                    "details": batch_url(tried.batch),
-                    "try": batch_url(tried.batch, "try") if trial.is_open(tried.batch) else "",
+                    "approve": reverse("admin:memories_batch_approve", args=[batch.pk]),
+                    "refuse": reverse("admin:memories_batch_refuse", args=[batch.pk]),
+                    "details": batch_url(batch),
+                    "try": batch_url(batch, "try") if trial.is_open(batch) else "",
                 }
             return own_page(request, "admin/memories/import_tried.html", context)
     return own_page(request, "admin/memories/import.html", context)
@@ -158,4 +132,21 @@ def _tried(request: HttpRequest, data: dict[str, Any]) -> DryRun:
                 data["scope"], place, kind=kind, who=data["who"] or None, now=timezone.now(),
                 actor=actor_of(request), most=ROWS_MOST,
             )  # fmt: skip
-    return DryRun(report, report.batch, FORMATS[kind].title)
+    drafts = BatchChange.objects.filter(batch=report.batch, verb="create").order_by("position") if report.batch else ()
+    rows = []
+    for row in drafts[:SHOWN]:
+        content = str(row.draft.get("content", ""))
+        rows.append((_("A credential") if find_secrets(content) else content, str(row.draft.get("at", ""))[:10]))
+    left_out = [
+        (f"{row.path}:{row.line}" if row.line else row.path or "—", f"{row.reason.label} {row.detail}".strip())
+        for row in report.left_out.first[:NAMED]
+    ]
+    return DryRun(
+        report=report,
+        batch=report.batch,
+        kind=FORMATS[kind].title,
+        languages=", ".join(f"{name} {count}" for name, count in report.preview.languages.most_common()),
+        rows=rows,
+        reasons=[(reason.label, count) for reason, count in report.left_out.reasons.most_common()],
+        left_out=left_out,
+    )

@@ -356,7 +356,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
         .order_by("-conversation")[:TABS]
     )
     numbers = [row["conversation"] for row in rows]
-    shown_number = wanted_number if wanted_number in numbers else next(iter(numbers), session.conversation)
+    number = wanted_number if wanted_number in numbers else next(iter(numbers), session.conversation)
     tabs = [
         ConversationTab(
             number=row["conversation"],
@@ -364,11 +364,10 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
             began=row["began"],
             ended=row["ended"],
             is_open=row["conversation"] == session.conversation,
-            is_shown=row["conversation"] == shown_number,
+            is_shown=row["conversation"] == number,
         )
         for row in rows
     ]
-    number = next((tab.number for tab in tabs if tab.is_shown), session.conversation)
     redacted = retention.redacted_events(session, number)
     before = _number(query.get("before"))
     events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
