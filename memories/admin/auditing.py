@@ -42,25 +42,19 @@ def note(
     if row is not None and not about:
         is_named = row._meta.label_lower in _NAMED_BY_STAFF
         about = str(row) if is_named else f"{row._meta.verbose_name} {row.pk}"
+    if not workspace_id:
+        workspace_id = row.pk if isinstance(row, Workspace) else getattr(row, "workspace_id", None)
     AuditRecord.note(
         event,
         actor=f"user:{request.user.get_username()}",
         at=timezone.now(),
-        workspace_id=workspace_id or workspace_of(row),
+        workspace_id=workspace_id,
         user_id=request.user.pk,
         about=about,
         address=address,
         details={**({"kind": row._meta.label_lower} if row is not None else {}), **(details or {})},
         ip=request.META.get("REMOTE_ADDR") or None,
     )
-
-
-def workspace_of(row: Any) -> int | None:
-    """The workspace of a row, if it is in one."""
-    if isinstance(row, Workspace):
-        return int(row.pk)
-    pk = getattr(row, "workspace_id", None)
-    return int(pk) if pk is not None else None
 
 
 class Audited:

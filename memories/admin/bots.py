@@ -70,16 +70,6 @@ class KeyForm(forms.Form):
     def clean_scope_patterns(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["scope_patterns"].splitlines() if line.strip()]
 
-    def issue(self, bot: Bot) -> tuple[BotKey, str]:
-        days = self.cleaned_data["expires"]
-        return BotKey.issue(
-            bot,
-            label=self.cleaned_data["label"],
-            permissions=self.cleaned_data["permissions"],
-            scope_patterns=self.cleaned_data["scope_patterns"],
-            expires_at=timezone.now() + timedelta(days=int(days)) if days else None,
-        )
-
 
 class KeyInline(RestrictedInline):
     """The keys of a bot, each with the first characters of its token."""
@@ -115,14 +105,16 @@ def _state(key: BotKey) -> Any:
     return _("expired") if key.expires_at and key.expires_at <= timezone.now() else _("usable")
 
 
-def _key_form(call: ActionCall) -> KeyForm:
-    data = call.request.POST if call.is_confirmed else None
-    return KeyForm(data, grantable=grantable_permissions(call.request, call.row))
-
-
 def _issue_key(call: ActionCall) -> HttpResponse:
     """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
-    key, token = call.form.issue(call.row)
+    data, days = call.data, call.data["expires"]
+    key, token = BotKey.issue(
+        call.row,
+        label=data["label"],
+        permissions=data["permissions"],
+        scope_patterns=data["scope_patterns"],
+        expires_at=call.now + timedelta(days=int(days)) if days else None,
+    )
     text = gettext("Issued the key %(key)s.") % {"key": key}
     call.admin.log_as(call.request, AuditEvent.KEY_ISSUED, call.row, text)
     title = gettext("The new key of %(bot)s") % {"bot": call.row}
@@ -157,7 +149,9 @@ def _switch(call: ActionCall) -> str:
 
 ISSUE_KEY = Action(
     name="issue_key", path="issue-key", label=_("Issue a key"), icon="key", right="keys",
-    form=_key_form,
+    form=lambda call: KeyForm(
+        call.request.POST if call.is_confirmed else None, grantable=grantable_permissions(call.request, call.row)
+    ),
     question=lambda call: Question(
         title=gettext("Issue a key for %(bot)s") % {"bot": call.row},
         text=gettext("The key will be shown once, on the next page. Only its hash is kept."),

@@ -6,7 +6,6 @@ Packages above read the events of their own retrievers (MEMORY_RETRIEVERS) by do
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from functools import cache
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -83,14 +82,10 @@ def event_rows(trace: RecallTrace) -> list[EventRow]:
 def found_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
     """The events of paths as they can be read today; those that are gone left out."""
     events: dict[str, FoundEvent] = {}
-    for reader in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)) if paths else ():
+    for dotted_path in settings.MEMORY_EVENT_TELLERS if paths else ():
+        reader: EventReader = import_string(dotted_path)
         events |= reader(workspace_id, paths)
     return events
-
-
-@cache
-def _event_readers(paths: tuple[str, ...]) -> tuple[EventReader, ...]:
-    return tuple(import_string(path) for path in paths)
 
 
 def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:

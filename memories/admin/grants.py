@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import transaction
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -65,9 +64,6 @@ class OAuthGrantAdmin(RestrictedAdmin):
     readonly_fields = ["whose", "scopes", "last_used"]
     declared = (REVOKE,)
     whose = column(_("whose memory"), lambda grant: grant.whose)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @display(description=_("state"), label=_COLORS)
     def state(self, grant: OAuthGrant) -> Any:

@@ -155,13 +155,6 @@ _SHARES = ((0.6, _("most of the question’s words")), (0.25, _("some of the que
 _FADED = 0.6
 
 
-def signs_in_words(line: Any) -> list[Any]:
-    """What spoke for a candidate, or against it, in words: its words, its meaning, its age."""
-    signs = [_least(line.keyword, _SHARES), _least(line.similarity, _NEARNESS)]
-    faded = _("faded with age") if line.decay is not None and line.decay < _FADED else None
-    return [sign for sign in (*signs, faded) if sign is not None]
-
-
 def _least(value: float | None, steps: tuple[tuple[float, Any], ...]) -> Any:
     return None if value is None else next((label for least, label in steps if value >= least), None)
 
@@ -297,8 +290,10 @@ class CandidateRow:
 
     @property
     def signs(self) -> list[Any]:
-        """What spoke for it, in words."""
-        return signs_in_words(self.line)
+        """What spoke for it, or against it, in words: its words, its meaning, its age."""
+        signs = [_least(self.line.keyword, _SHARES), _least(self.line.similarity, _NEARNESS)]
+        faded = _("faded with age") if self.line.decay is not None and self.line.decay < _FADED else None
+        return [sign for sign in (*signs, faded) if sign is not None]
 
     @property
     def features(self) -> list[tuple[Any, float]]:

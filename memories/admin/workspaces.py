@@ -46,6 +46,11 @@ MAY: dict[Role, Any] = {
 }
 
 
+def outranks(request: HttpRequest, workspace_id: int, role: str) -> bool:
+    """Whether this person holds all that the role may: who does not can neither give nor take it."""
+    return rights_of(role) <= rights_in(request, workspace_id)
+
+
 class InviteForm(forms.Form):
     """Where to, as what, for whom and for how long."""
 
@@ -73,7 +78,7 @@ class InviteForm(forms.Form):
         """Nobody invites to more than they hold there."""
         data = super().clean() or self.cleaned_data
         workspace, role = data.get("workspace"), data.get("role")
-        if workspace and role and not rights_of(role) <= rights_in(self._request, workspace.pk):
+        if workspace and role and not outranks(self._request, workspace.pk, role):
             self.add_error("role", _("You cannot give or take a role that may do more than you."))
         return data
 
@@ -154,11 +159,6 @@ class InvitationAdmin(RestrictedAdmin):
 MANAGED: Needs = {**VIEW, "change": Right.MEMBERS, "add": Right.MEMBERS, "delete": Right.MEMBERS}
 _COLORS = Colors({Role.OWNER.label: "warning", Role.OPERATOR.label: "info", Role.CURATOR.label: "success"})
 _LAST_OWNER = _("A workspace keeps at least one owner: make somebody else an owner first.")
-
-
-def outranks(request: HttpRequest, workspace_id: int, role: str) -> bool:
-    """Whether this person holds all that the role may: who does not can neither give nor take it."""
-    return rights_of(role) <= rights_in(request, workspace_id)
 
 
 def is_last_owner(member: Member) -> bool:
@@ -260,13 +260,12 @@ class MemberAdmin(RecordedHistory, RestrictedAdmin):
         """Superusers choose among all accounts; owners invite, since whose accounts there are is not theirs to see."""
         return workspaces_of(request) is None
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        may = super().has_delete_permission(request, obj)
-        return may and (not isinstance(obj, Member) or outranks(request, obj.workspace_id, obj.role))
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        may = super().has_change_permission(request, obj)
-        return may and (not isinstance(obj, Member) or outranks(request, obj.workspace_id, obj.role))
+    def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
+        """Who holds less than a member's role is shown the member, and no more."""
+        may = super().admits(request, what, obj)
+        if what not in ("change", "delete") or not isinstance(obj, Member):
+            return may
+        return may and outranks(request, obj.workspace_id, obj.role)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         member = self.reach(request, object_id, "delete")

@@ -4,7 +4,6 @@ Taken out goes what rests on the message alone; into quarantine everything that 
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from django import forms
@@ -197,9 +196,8 @@ class NameFinder(Protocol):
 
 def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset[int] | None) -> QuerySet[Session]:
     """Those of these sessions in which somebody speaks whose name these words are a part of."""
-    by_finders = {
-        Speaker(*row) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for row in finder(words, workspaces)
-    }
+    finders: list[NameFinder] = [import_string(path) for path in settings.MEMORY_NAME_FINDERS]
+    by_finders = {Speaker(*row) for finder in finders for row in finder(words, workspaces)}
     # Whose messages came with such a name: the last one of each, and those that memories still tell
     speaker_names = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
     scopes = Scope.objects.annotate(called=speaker_names)
@@ -219,11 +217,6 @@ def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset
     speakers = sorted(by_finders | latest | {Speaker(*row) for row in earlier[:SPEAKERS_MOST]})
     columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
     return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
-
-
-@cache
-def _finders(paths: tuple[str, ...]) -> tuple[NameFinder, ...]:
-    return tuple(import_string(path) for path in paths)
 
 
 #: The rules of a channel by their names, each with its label and those of its values.
