@@ -64,6 +64,8 @@ class OAuthGrantAdmin(RestrictedAdmin):
     readonly_fields = ["whose", "scopes", "last_used"]
     declared = (REVOKE,)
     whose = column(_("whose memory"), lambda grant: grant.whose)
+    last_used = column(_("last used"), lambda grant: key.last_used_at if (key := _key_of(grant)) else None)
+    scopes = column(_("scopes"), lambda grant: ", ".join(key.scope_patterns) if (key := _key_of(grant)) else "")
 
     @display(description=_("state"), label=_COLORS)
     def state(self, grant: OAuthGrant) -> Any:
@@ -73,16 +75,6 @@ class OAuthGrantAdmin(RestrictedAdmin):
         if grant.expires_at <= timezone.now():
             return _("expired")
         return _("usable") if key else _("not begun")
-
-    @display(description=_("last used"))
-    def last_used(self, grant: OAuthGrant) -> Any:
-        key = _key_of(grant)
-        return key.last_used_at if key else None
-
-    @display(description=_("scopes"))
-    def scopes(self, grant: OAuthGrant) -> str:
-        key = _key_of(grant)
-        return ", ".join(key.scope_patterns) if key else ""
 
 
 def _key_of(grant: OAuthGrant) -> BotKey | None:

@@ -1,6 +1,6 @@
 """The page of a recall trace: why the bot answered as it did, candidate by candidate, none of it in codes (F5)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -335,14 +335,6 @@ def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
     ]
 
 
-def by_reason(lines: Sequence[CandidateRow]) -> list[tuple[Any, list[CandidateRow]]]:
-    """What was left out by the reason why, in the order in which the reasons first come."""
-    groups: dict[str, list[CandidateRow]] = {}
-    for line in lines:
-        groups.setdefault(str(line.reason), []).append(line)
-    return list(groups.items())
-
-
 EMBED_SECONDS = 3.0  # people wait longer than bots do
 
 
@@ -391,13 +383,18 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
     lines, events, cached = candidate_rows(trace), event_rows(trace), trace.evidence.get("cached_from")
     here = RecallTrace.objects.filter(workspace_id=trace.workspace_id)
     scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
+    # What was left out by the reason why, in the order in which the reasons first come
+    left_out: dict[str, list[CandidateRow]] = {}
+    for line in lines:
+        if not line.is_served:
+            left_out.setdefault(str(line.reason), []).append(line)
     # In the order they were taken, then those of other versions
     steps = [name for name in [*STEPS, *(trace.timings.keys() - STEPS)] if name in trace.timings and name != "total"]
     return {
         "trace": trace,
         "lines": lines,
         "served_lines": [line for line in lines if line.is_served],
-        "left_out": by_reason([line for line in lines if not line.is_served]),
+        "left_out": list(left_out.items()),
         "uses": "named" if trace.used is not None else "unknown" if trace.overlap is None else "guessed",
         "missing": [DEGRADED.get(part, part) for part in trace.degraded],
         "mode": MODES.get(trace.query.get("mode", "hybrid")),

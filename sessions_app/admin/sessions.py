@@ -134,11 +134,6 @@ def _form(call: ActionCall) -> forms.Form:
     return form
 
 
-def _question(call: ActionCall) -> Question:
-    goes = taken_out_with(call.row, call.rows)
-    return Question(template="admin/sessions_app/take_out.html", context={"goes": goes}, rows=())
-
-
 def _take_out(call: ActionCall) -> Outcome:
     goes = taken_out_with(call.row, call.rows)
     result = bulk_actions.apply_action(
@@ -148,22 +143,22 @@ def _take_out(call: ActionCall) -> Outcome:
     return outcome_of(result, _DONE, nothing=nothing)
 
 
-def _quarantine(call: ActionCall) -> HttpResponse:
-    """Everything that rests on a message and the answer to it; the page asks itself."""
-    return ask(call.request, suspect_message(call.row, call.rows, gettext("A message")), call.back)
-
-
 def _back(call: ActionCall) -> str:
     return message_url(call.row, call.rows)
 
 
 TAKE_OUT = Action(
     name="take_out", path="/<path:object_id>/take-out/<int:event>/", label=_("Take this out"), right="curate",
-    place=Place.ADDRESS, rows=_message, form=_form, question=_question, act=_take_out, back=_back,
+    place=Place.ADDRESS, rows=_message, form=_form,
+    question=lambda call: Question(
+        template="admin/sessions_app/take_out.html", context={"goes": taken_out_with(call.row, call.rows)}, rows=()
+    ),
+    act=_take_out, back=_back,
 )  # fmt: skip
-QUARANTINE = Action(
+QUARANTINE = Action(  # everything that rests on a message and the answer to it; the page asks itself
     name="quarantine", path="/<path:object_id>/quarantine/<int:event>/", label=_("Put into quarantine"),
-    right="curate", place=Place.ADDRESS, rows=_message, act=_quarantine, back=_back,
+    right="curate", place=Place.ADDRESS, rows=_message, back=_back,
+    act=lambda call: ask(call.request, suspect_message(call.row, call.rows, gettext("A message")), call.back),
 )  # fmt: skip
 
 
