@@ -15,7 +15,6 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import DateTimeField, Field, Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.actions import WithActions
@@ -26,6 +25,7 @@ from memories.admin.pages import (
     BoundedChangeList,
     BoundedPaginator,
     actions_with_return_url,
+    admin_url,
     moment_column,
     return_url,
 )
@@ -173,6 +173,8 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = django_admin.ShowFacets.NEVER  # a count per filter value is a scan of the table
+    #: What Django's ChangeList is made of here.
+    changelist: type[BoundedChangeList] = BoundedChangeList
     list_per_page = 30
     list_max_show_all = 0
     list_filter_submit = True
@@ -197,7 +199,7 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
         return self._shown_as_moments(super().get_sortable_by(request))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        return BoundedChangeList
+        return self.changelist
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         """What the templates of the list need besides."""
@@ -237,9 +239,7 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
         """Back to the page that led here, where one did; else to the list as it was."""
         if RETURN_PARAMETER in request.GET:
-            return HttpResponseRedirect(
-                return_url(request, reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
-            )
+            return HttpResponseRedirect(return_url(request, admin_url(self.model)))
         answer: HttpResponse = super().response_post_save_change(request, obj)
         return answer
 

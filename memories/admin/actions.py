@@ -19,12 +19,12 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from unfold.enums import ActionVariant
 
 from memories.admin.auditing import note
-from memories.admin.pages import own_page, return_url, with_return_url
+from memories.admin.pages import admin_url, own_page, return_url, with_return_url
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 
@@ -105,9 +105,9 @@ class ActionCall:
         return answer
 
     @property
-    def is_confirmed(self) -> bool:
-        """Whether the answer of a page that asks was sent."""
-        return self.request.method == "POST" and "confirmed" in self.request.POST
+    def reply(self) -> Any:
+        """What answers the page that asks; None: nothing yet."""
+        return self.request.POST if self.request.method == "POST" and "confirmed" in self.request.POST else None
 
     @cached_property
     def rows(self) -> Any:
@@ -119,7 +119,7 @@ class ActionCall:
 
     def bound(self, kind: type[forms.Form], **initial: Any) -> Any:
         """A form of this kind, bound once the answer is given."""
-        return kind(self.request.POST) if self.is_confirmed else kind(initial=initial)
+        return kind(initial=initial) if self.reply is None else kind(self.reply)
 
 
 def chosen(call: ActionCall) -> QuerySet[Any]:
@@ -133,15 +133,14 @@ def chosen(call: ActionCall) -> QuerySet[Any]:
 
 def to_list(call: ActionCall) -> str:
     """The list, as it was narrowed."""
-    return return_url(call.request, reverse(f"admin:{call.admin.model._meta.label_lower.replace('.', '_')}_changelist"))
+    return return_url(call.request, admin_url(call.admin.model))
 
 
 def to_row(call: ActionCall) -> str:
     """The page of the row; where rows were ticked, the list."""
     if call.row is None:
         return to_list(call)
-    label = call.row._meta.label_lower.replace(".", "_")
-    return with_return_url(call.request, reverse(f"admin:{label}_change", args=[call.row.pk]))
+    return with_return_url(call.request, admin_url(call.row, "change", call.row.pk))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +176,9 @@ def run(call: ActionCall) -> HttpResponse:
             return _next_page(call, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
         if action.question:
             call.form = action.form(call) if action.form else None
-            if not call.is_confirmed or (call.form is not None and not call.form.is_valid()):
-                asked = action.question
-                return _question_page(call, asked if isinstance(asked, Question) else asked(call))
+            if call.reply is None or (call.form is not None and not call.form.is_valid()):
+                question = action.question
+                return _question_page(call, question if isinstance(question, Question) else question(call))
         answer = action.act(call)
         if isinstance(answer, HttpResponse):
             return answer
@@ -199,9 +198,9 @@ def _question_page(call: ActionCall, question: Question) -> HttpResponse:
     """The page that asks: the first of the rows it is about, and the form beside the question."""
     rows = list(call.rows if question.rows is None else question.rows)
     # The hidden fields make an answer mean the rows that were ticked in the list
-    sent = call.request.POST
-    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in sent.getlist(ACTION_CHECKBOX_NAME)]
-    ticked += [(name, sent[name]) for name in ("action", "select_across", "index") if name in sent]
+    data = call.request.POST
+    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in data.getlist(ACTION_CHECKBOX_NAME)]
+    ticked += [(name, data[name]) for name in ("action", "select_across", "index") if name in data]
     context = {
         "title": question.title or call.action.label,
         "text": question.text,

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import Model
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils import timezone
 
+from memories.admin.pages import admin_url
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.models import Workspace
 
@@ -38,7 +39,7 @@ def note(
     address = ""
     if row is not None and row.pk is not None:
         with suppress(NoReverseMatch):
-            address = reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_change", args=[row.pk])
+            address = admin_url(row, "change", row.pk)
     if row is not None and not about:
         is_named = row._meta.label_lower in _NAMED_BY_STAFF
         about = str(row) if is_named else f"{row._meta.verbose_name} {row.pk}"

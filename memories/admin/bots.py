@@ -149,9 +149,7 @@ def _switch(call: ActionCall) -> str:
 
 ISSUE_KEY = Action(
     name="issue_key", path="issue-key", label=_("Issue a key"), icon="key", right="keys",
-    form=lambda call: KeyForm(
-        call.request.POST if call.is_confirmed else None, grantable=grantable_permissions(call.request, call.row)
-    ),
+    form=lambda call: KeyForm(call.reply, grantable=grantable_permissions(call.request, call.row)),
     question=lambda call: Question(
         title=gettext("Issue a key for %(bot)s") % {"bot": call.row},
         text=gettext("The key will be shown once, on the next page. Only its hash is kept."),

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import flatten
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
@@ -105,14 +106,11 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     search_help_text = _("Words in English or Chinese")
     ordering = ["-local_date", "-id"]
     sortable_by = ["local_date"]
-    fields = [
+    fields: Any = [
         "content", ("local_date", "scope", "source"), ("colored_state", "expired_at", "compressed_at"), "chats",
         "origins", ("created_at", "updated_at"), ("uid", "version"),
     ]  # fmt: skip
-    readonly_fields = [
-        "local_date", "scope", "source", "colored_state", "expired_at", "compressed_at", "chats", "origins",
-        "created_at", "updated_at", "uid", "version",
-    ]  # fmt: skip
+    readonly_fields = flatten(fields[1:])
     declared = (EXPIRE, RESTORE)
     text = column(_("content"), lambda event: event.content if len(event.content) <= 110 else f"{event.content[:109]}…")
 

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_POST
 from django_q.tasks import async_task
 
 from memories.admin.access import RestrictedAdmin, visible_workspaces, workspace_choice
-from memories.admin.pages import own_page, quarantine_url, return_url
+from memories.admin.pages import own_page, quarantine_url, return_url, row_number
 from memories.entries.files import folder_of
 from memories.exceptions import FileUnreadable, PlatformError
 from memories.files import comments, disk, markdown
@@ -126,7 +126,7 @@ class FileRow:
         """With the page of the scope's files. Of a transcript, which is never indexed, nothing can be out of step."""
         self.path, self.name, self.size = file.path, file.path.rpartition("/")[2], file.size
         self.url = file_url_on(page, file.path)
-        self.changed_at = moment(file.found.mtime_ns) if file.found else None
+        self.changed_at = datetime.fromtimestamp(file.found.mtime_ns / 1e9, UTC) if file.found else None
         self.state: FileState | None = file.state
         # Why it is out of step, if it is, and the lines that are meant, with where they stand
         self.why = file.why if is_indexed else None
@@ -135,11 +135,6 @@ class FileRow:
         self.lines = [(number, file_url_on(page, file.path, number)) for number in numbers[:_NUMBERS_SHOWN]]
         self.more_lines = max(len(numbers) - _NUMBERS_SHOWN, 0)
         self.detail = "" if self.lines else file.detail
-
-
-def moment(nanoseconds: int) -> datetime:
-    """A time of the disk."""
-    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 def suppressed_lines(file: FileCondition) -> list[int]:
@@ -456,7 +451,8 @@ class FileStateAdmin(RestrictedAdmin):
         scope = self._scope(request, scope_id)
         file = self._file(scope, request.GET.get("path", ""))
         line_number = request.GET.get("line", "")
-        line = int(line_number) if line_number.isdecimal() and len(line_number) <= _DIGITS else 1
+        number = row_number(line_number, _DIGITS)
+        line = 1 if number is None else number
         page, problem = None, ""
         try:
             page = page_of(scope, file, max(line, 1))
@@ -478,9 +474,9 @@ class FileStateAdmin(RestrictedAdmin):
     @needs(Right.OPERATE)
     def index_now(self, request: HttpRequest) -> HttpResponse:
         """Index a file, a scope or a workspace, and go back."""
-        scope_id, workspace_id = request.POST.get("scope", ""), request.POST.get("of", "")
-        if scope_id.isdecimal() and len(scope_id) <= _DIGITS:
-            scope = self._scope(request, int(scope_id), "operate")
+        scope_id, workspace_id = row_number(request.POST.get("scope", ""), _DIGITS), request.POST.get("of", "")
+        if scope_id is not None:
+            scope = self._scope(request, scope_id, "operate")
             path = request.POST.get("path")
             index(request, scope.workspace, [(scope, [self._file(scope, path)] if path else conditions_of(scope))])
             return HttpResponseRedirect(return_url(request, scope_url(scope.pk)))

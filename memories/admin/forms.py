@@ -93,19 +93,20 @@ class VersionedForm(forms.ModelForm):  # type: ignore[type-arg]
         return data
 
 
+#: Terms from now, in days.
+TERMS = [
+    ("7", _("7 days from now")),
+    ("30", _("30 days from now")),
+    ("90", _("90 days from now")),
+    ("365", _("a year from now")),
+]
+
+
 class TermForm(ReasonForm):
     """The reason, and for how long from now."""
 
     term = SelectField(
-        label=_("New term"),
-        required=False,
-        choices=[
-            ("", _("as long as its policy says, from today")),
-            ("7", _("7 days from now")),
-            ("30", _("30 days from now")),
-            ("90", _("90 days from now")),
-            ("365", _("a year from now")),
-        ],
+        label=_("New term"), required=False, choices=[("", _("as long as its policy says, from today")), *TERMS]
     )
     field_order = ["term", "reason"]
 

@@ -1,7 +1,7 @@
 """The history of a recorded row as a page, and any earlier version of it brought back, field by field (F2)."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.formats import localize
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.labels import actor_label, batch_name
-from memories.admin.pages import own_page, with_return_url
+from memories.admin.pages import admin_url, own_page, with_return_url
 from memories.choices import Operation
 from memories.entries.history import as_of_version, changes_of, stored_columns
 from memories.models import Batch
@@ -36,7 +36,7 @@ class FieldChange:
     after: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class HistoryStep:
     """A change of a row, as the page shows it."""
 
@@ -62,11 +62,10 @@ class HistoryStep:
 def history_page(
     model_admin: Any, request: HttpRequest, row: Model, steps: list[HistoryStep], back: str | None = None
 ) -> HttpResponse:
-    label = row._meta.label_lower.replace(".", "_")
     context = {
         "title": gettext("History"),
         "subtitle": str(row)[:60],
-        "back": back or with_return_url(request, reverse(f"admin:{label}_change", args=[row.pk])),
+        "back": back or with_return_url(request, admin_url(row, "change", row.pk)),
         "steps": steps,
     }
     return own_page(request, "admin/memories/history.html", context, model_admin)
@@ -156,7 +155,7 @@ class RevertForm(forms.Form):
 
 def _revert_form(call: ActionCall) -> RevertForm:
     lines = {name: call.admin.difference_line(name, *values) for name, values in call.rows.items()}
-    return RevertForm(call.request.POST if call.is_confirmed else None, lines=lines)
+    return RevertForm(call.reply, lines=lines)
 
 
 def _bring_back(call: ActionCall) -> Outcome:
@@ -177,9 +176,7 @@ BRING_BACK = Action(
     form=_revert_form,
     question=lambda call: call.admin.revert_question(call.row, call.arguments["version"], call.rows),
     act=_bring_back,
-    back=lambda call: with_return_url(
-        call.request, reverse(f"admin:{call.admin.page_name('history')}", args=[call.row.pk])
-    ),
+    back=lambda call: with_return_url(call.request, admin_url(call.row, "history", call.row.pk)),
 )  # fmt: skip
 
 
@@ -197,19 +194,16 @@ class RevertibleHistory(RecordedHistory):
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.bring_version_back)
         urls: list[Any] = super().get_urls()  # type: ignore[misc]
-        return [path("<path:object_id>/versions/<int:version>/", view, name=self.page_name("version")), *urls]
+        name = f"{self.opts.app_label}_{self.opts.model_name}_version"
+        return [path("<path:object_id>/versions/<int:version>/", view, name=name), *urls]
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         row = self.reach(request, object_id, "view")
         steps = self.history_steps(row)
         if self.has_change_permission(request, row):
-            page = f"admin:{self.page_name('version')}"
-            steps = [
-                step
-                if step.is_present
-                else replace(step, bring_back=with_return_url(request, reverse(page, args=[row.pk, step.version])))
-                for step in steps
-            ]
+            for step in steps:
+                if not step.is_present:
+                    step.bring_back = with_return_url(request, admin_url(row, "version", row.pk, step.version))
         return history_page(self, request, row, steps)
 
     @needs("change")
@@ -242,7 +236,3 @@ class RevertibleHistory(RecordedHistory):
             setattr(row, name, value)
         row.full_clean()
         self.save_model(request, row, None, True)
-
-    def page_name(self, page: str) -> str:
-        """The name of a page's address."""
-        return f"{self.opts.app_label}_{self.opts.model_name}_{page}"

@@ -14,7 +14,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
@@ -23,7 +23,7 @@ from unfold.utils import parse_date_str
 
 from memories.admin.access import in_workspaces
 from memories.admin.auditing import note
-from memories.admin.pages import BoundedChangeList
+from memories.admin.pages import BoundedChangeList, admin_url
 from memories.audit.models import AuditEvent
 from memories.choices import Due, Origin, Suspicion, Verification
 from memories.language import text
@@ -255,7 +255,7 @@ class ViewedChangeList(BoundedChangeList):
 
 #: So many rows are looked up by their ids; of more the newest are read until a page is full.
 FEW = 10_000
-_QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
+QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> Query
         is_few = pks is not None and len(pks) <= FEW
         rows = rows.filter(pk__in=pks) if is_few else rows.filter(terms__contains=sorted(terms))
     loose = [word for word in text.normalise(query).split() if not _is_indexed(word) and word not in characters]
-    for phrase in [*_QUOTED.findall(query), *loose]:
+    for phrase in [*QUOTED.findall(query), *loose]:
         rows = rows.filter(**{f"{index.column}__icontains": phrase.replace("\0", "")})
     return rows
 
@@ -372,7 +372,7 @@ class CsvList:
         try:
             changelist = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
-            return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+            return HttpResponseRedirect(admin_url(self.opts.model))
         rows = list(in_workspaces(changelist.queryset, workspaces_of(request, Right.EXPORT))[: ROWS_MOST + 1])
         first = f"-first-{ROWS_MOST}" if len(rows) > ROWS_MOST else ""
         text = csv_text(self.csv_columns, self.csv_rows(changelist, rows[:ROWS_MOST]))

@@ -7,12 +7,11 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, row_number
+from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, admin_url, row_number
 from memories.staff.models import OwnView
 from memories.staff.rights import needs
 
@@ -71,7 +70,7 @@ def keep(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     opts, user_id = model_admin.opts, int(request.user.pk or 0)
     mine = OwnView.objects.filter(user_id=user_id, place=opts.label_lower)
-    listed = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
+    listed = admin_url(model_admin.model)
     if (pk := row_number(request.POST.get("delete", ""))) is not None:
         mine.filter(pk=pk).delete()
         return HttpResponseRedirect(listed)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib import admin
 from django.core.paginator import EmptyPage, Page, Paginator
+from django.db.models import Model
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -35,10 +36,15 @@ def own_page(
     return TemplateResponse(request, template, {**frame, **context}, **options)
 
 
-def row_number(text: object) -> int | None:
-    """The id of a row that a request names; None where it is none: what is longer is no id."""
+def row_number(text: object, most: int = 18) -> int | None:
+    """The id of a row that a request names, or another number of at most so many digits; None: it is none."""
     digits = str(text)
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= most else None
+
+
+def admin_url(table: Model | type[Model], page: str = "changelist", *arguments: Any) -> str:
+    """The address of a page of a table's admin."""
+    return reverse(f"admin:{table._meta.label_lower.replace('.', '_')}_{page}", args=arguments)
 
 
 #: Names the page that led here, in the address of a page.

@@ -100,7 +100,7 @@ def _invite(call: ActionCall) -> HttpResponse:
 #: On the page of members.
 INVITE = Action(
     name="invite", label=_("Invite somebody"), icon="person_add", right="members", place=Place.LIST,
-    form=lambda call: InviteForm(call.request.POST if call.is_confirmed else None, request=call.request),
+    form=lambda call: InviteForm(call.reply, request=call.request),
     question=Question(
         text=_("You get a link to hand on. It works once, for one person; only its hash is kept."),
         button=_("Make the link"),

@@ -16,7 +16,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from memories.admin.events import FoundEvent
-from memories.admin.labels import actor_label
+from memories.admin.labels import COUNT_LABELS, actor_label
+from memories.admin.pages import row_number
 from memories.batches.quarantine import Suspect
 from memories.choices import Outcome, ScopeKind
 from memories.entries.history import ServedVersion, served_versions_by_trace
@@ -209,6 +210,8 @@ def recalls_of_answers(
     return answers
 
 
+#: A number of more digits is that of no conversation and no message.
+_DIGITS = 9
 #: Messages on a page, conversations to choose from.
 PAGE, TABS = 100, 40
 #: Messages a search in a conversation lists, characters it takes, and those shown before and after what is found.
@@ -218,14 +221,10 @@ HUES = 360
 #: What a flush counts, in words.
 _OUTCOMES: dict[str, Any] = {
     **dict(Outcome.choices),
+    **{name: COUNT_LABELS[name] for name in ("refused", "verified", "left_out", "decoys_passed", "unreadable")},
     "no_scope": _("nobody's in particular"),
     "out_of_reach": _("out of the bot's reach"),
     "unfounded": _("said by nobody"),
-    "refused": _("facts that were not kept"),
-    "verified": _("verified facts"),
-    "left_out": _("sentences of summaries left out"),
-    "decoys_passed": _("decoys it believed"),
-    "unreadable": _("answers or facts that could not be read"),
     "taken_out": _("taken out by people"),
 }
 
@@ -348,7 +347,7 @@ def _hits(session: Session, words: str) -> list[Hit]:
 def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationPage:
     """The conversation and page the query names, else the newest page of the latest conversation."""
     # the conversations messages are kept of, the latest first; the one with nothing in it yet is not shown
-    wanted_number = _number(query.get("life"))
+    wanted_number = row_number(query.get("life"), _DIGITS)
     rows = list(
         SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
         .values("conversation")
@@ -369,7 +368,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
         for row in rows
     ]
     redacted = retention.redacted_events(session, number)
-    before = _number(query.get("before"))
+    before = row_number(query.get("before"), _DIGITS)
     events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     messages = events.exclude(kind=EventKind.SUMMARY)
     newest = list((messages.filter(position__lt=before) if before else messages).order_by("-position")[: PAGE + 1])
@@ -387,10 +386,6 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
         words=(words := str(query.get("words", "")).replace("\0", "").strip()[:WORDS_MOST]),
         hits=_hits(session, words),
     )
-
-
-def _number(text: Any) -> int | None:
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict[int, list[Marker]]:

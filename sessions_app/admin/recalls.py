@@ -9,15 +9,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
-from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin, in_workspaces
-from memories.admin.entries.columns import beneath, excerpt
+from memories.admin.entries.columns import beneath, excerpt, short_moment
 from memories.admin.lists import (
     TRACES,
     CsvList,
@@ -221,6 +219,7 @@ class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
 
     when_empty = _("Each question a bot asks memory is kept here for a month: connect one, and ask it something.")
     members_may = VIEW
+    changelist = TraceLog
     has_history = False
     list_display = ["text", "place", "colored_state", "outcome", "created"]
     list_display_links = ["text"]
@@ -261,9 +260,6 @@ class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
     missing = column(
         _("degraded"), lambda trace: ", ".join(str(DEGRADED.get(part, part)) for part in trace.degraded) or "—"
     )
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        return TraceLog
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows, match = super().get_queryset(request), request.resolver_match
@@ -326,9 +322,7 @@ class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
         """When it was asked, and below it by which bot and how long the answer took."""
         took = gettext("%(n)s ms") % {"n": f"{trace.timings.get('total', 0):.0f}"}
         bot = trace.bot.name if trace.bot else ""
-        return beneath(
-            date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
-        )
+        return beneath(short_moment(trace.created_at), " · ".join(filter(None, [took, bot])))
 
     @display(description=_("scopes"))
     def scope_names(self, trace: RecallTrace) -> str:

@@ -36,7 +36,7 @@ from memories.admin.batches.detail import (
 from memories.admin.forms import ReasonForm, TermForm
 from memories.admin.labels import batch_name
 from memories.admin.lists import expired_last_night
-from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, with_return_url
+from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, row_number, with_return_url
 from memories.audit.models import AuditEvent
 from memories.batches import branch as branches
 from memories.choices import BatchState, BatchVerb, ChangeState
@@ -48,7 +48,7 @@ from memories.tasks import INLINE_ROWS
 
 #: Entries that were changed since, as the page that asks names them; and batches that were not decided on.
 ENTRIES_NAMED, BATCHES_NAMED = 100, 10
-POSITION_DIGITS = 10  # what is longer is no position
+POSITION_DIGITS = 9  # what is longer is no position
 LEAVE, TAKE = "leave", "take"
 APPROVE_WORD, REFUSE_WORD = "approve", "refuse"
 
@@ -122,8 +122,8 @@ def _refuse(call: ActionCall) -> Outcome:
 
 def _positions(request: HttpRequest) -> list[int]:
     """The positions of the ticked rows."""
-    numbers = (text for text in request.POST.getlist("position") if text.isascii() and text.isdecimal())
-    return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
+    numbers = (row_number(text, POSITION_DIGITS) for text in request.POST.getlist("position"))
+    return sorted({number for number in numbers if number is not None})
 
 
 def only_post(call: ActionCall) -> HttpResponse | str:

@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, gettext_lazy, pgettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import batches, entries, llm
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
-from memories.admin.labels import actor_label, batch_name
+from memories.admin.labels import COUNT_LABELS, actor_label, batch_name
 from memories.admin.masking import with_planned
 from memories.admin.pages import own_page, quarantine_url, return_url, with_return_url
 from memories.admin.policy_numbers import changes_between
@@ -127,19 +127,15 @@ VERB_COLORS = {
 
 #: What a batch cost, of what it keeps; how far it has read stays with the job.
 COSTS = {
-    "model": gettext_lazy("model"),
-    "calls": gettext_lazy("calls"),
-    "tokens": gettext_lazy("tokens"),
-    "verified": gettext_lazy("verified facts"),
-    "quoted": gettext_lazy("facts that are only quoted"),
-    "refused": gettext_lazy("facts that were not kept"),
-    "unreadable": gettext_lazy("answers or facts that could not be read"),
-    "reader": gettext_lazy("model of the second reading"),
-    "read": gettext_lazy("statements read a second time"),
-    "unread": gettext_lazy("statements nobody read a second time"),
-    "decoys": gettext_lazy("decoys for the second reading"),
-    "decoys_passed": gettext_lazy("decoys it believed"),
-    "judged": gettext_lazy("groups of facts that were compared"),
+    "model": _("model"),
+    "calls": COUNT_LABELS["calls"],
+    "tokens": _("tokens"),
+    "verified": COUNT_LABELS["verified"],
+    "quoted": _("facts that are only quoted"),
+    **{name: COUNT_LABELS[name] for name in ("refused", "unreadable")},
+    "reader": _("model of the second reading"),
+    **{name: COUNT_LABELS[name] for name in ("read", "unread", "decoys", "decoys_passed")},
+    "judged": _("groups of facts that were compared"),
 }
 
 

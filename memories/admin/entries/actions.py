@@ -238,7 +238,7 @@ def _merge(call: ActionCall) -> BulkAction:
 MERGE = BatchAction(
     name="merge", label=_("Merge"), place=Place.NOWHERE, listed=_("Merge the chosen entries into one …"),
     refuses=_unmergeable,
-    form=lambda call: MergeForm(call.request.POST if call.is_confirmed else None, entries=call.rows),
+    form=lambda call: MergeForm(call.reply, entries=call.rows),
     question=lambda call: Question(
         title=f"{gettext('Merge')}: {_count_text(call)}",
         text=gettext("The others are archived, and the one that stays names them as its sources."),
@@ -324,7 +324,7 @@ HARMLESS = _of_ticked(
 def _move_form(call: ActionCall) -> MoveForm:
     field: Any = scope_field(call.admin, call.request)
     field.queryset = field.queryset.filter(workspace_id=call.rows[0].workspace_id)
-    return MoveForm(call.request.POST if call.is_confirmed else None, scope=field)
+    return MoveForm(call.reply, scope=field)
 
 
 def _unmovable(call: ActionCall) -> str:

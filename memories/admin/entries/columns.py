@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import Colors
 from memories.admin.lists import (
+    QUOTED,
     SavedView,
     due_condition,
     last_night_condition,
@@ -75,7 +76,6 @@ SAVED_VIEWS: Mapping[str, SavedView] = {
 #: Letters that fit before a line ends, and how many stand before the first match, where it comes later; a Chinese
 #: character is as wide as two.
 _LINE, _BEFORE = 100, 40
-_QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
 _CHINESE = re.compile(rf"[{CJK}]+")
 _CHINESE_CHARACTER = re.compile(rf"[{CJK}]")
 
@@ -83,7 +83,7 @@ _CHINESE_CHARACTER = re.compile(rf"[{CJK}]")
 @lru_cache(maxsize=64)
 def _pattern(query: str) -> re.Pattern[str] | None:
     """What the words of a query look like in a text: phrases as written, English words by their stem, Chinese parts."""
-    phrases = {re.escape(phrase.strip()) for phrase in _QUOTED.findall(query) if phrase.strip()}
+    phrases = {re.escape(phrase.strip()) for phrase in QUOTED.findall(query) if phrase.strip()}
     parts: set[str] = set()
     for run in text.normalise(query).split():
         if _CHINESE.fullmatch(run):

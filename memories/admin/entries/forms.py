@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import RestrictedInline
-from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField, VersionedForm
+from memories.admin.forms import TERMS, LineField, ReasonForm, SelectField, SwitchField, TextField, VersionedForm
 from memories.admin.masking import MASK, is_secret
 from memories.choices import Category, EntryType
 from memories.conf import conf
@@ -43,9 +43,8 @@ TYPES: dict[str, tuple[Any, dict[str, Any]]] = {
     },
 }
 TYPE_CHOICES = [(name, label) for name, (label, _columns) in TYPES.items()]
-#: Terms from now, in days; none: as the policy says.
-TERMS = [("7", _("7 days from now")), ("30", _("30 days from now")), ("90", _("90 days from now")),
-         ("365", _("a year from now")), ("", _("as the policy says"))]  # fmt: skip
+#: How long a memory lives; empty: as the policy says.
+LIFETIMES = [*TERMS, ("", _("as the policy says"))]
 
 #: Reasons to choose from: the audit log outlives an erasure, so that nobody types about people there.
 WHYS = [
@@ -102,7 +101,7 @@ class SetTypeForm(ValuesForm):
 class SetTermForm(ValuesForm):
     """When several entries end."""
 
-    term = SelectField(label=_("New term"), choices=TERMS, required=False, initial="30")
+    term = SelectField(label=_("New term"), choices=LIFETIMES, required=False, initial="30")
     field_order = ["term"]
 
     def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
@@ -113,7 +112,7 @@ class CheckedForm(ValuesForm):
     """When entries that were checked are to be checked again."""
 
     again = SelectField(
-        label=_("Check again"), choices=[("", _("when somebody thinks of it")), *TERMS[1:4]], required=False
+        label=_("Check again"), choices=[("", _("when somebody thinks of it")), *TERMS[1:]], required=False
     )
     field_order = ["again"]
 

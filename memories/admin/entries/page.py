@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -27,7 +28,7 @@ from memories.admin.entries import columns
 from memories.admin.entries.actions import OF_ENTRIES
 from memories.admin.entries.columns import SAVED_VIEWS, beneath, excerpt, short_moment
 from memories.admin.entries.forms import (
-    TERMS,
+    LIFETIMES,
     TYPE_CHOICES,
     TYPES,
     EntryForm,
@@ -112,7 +113,7 @@ class AddForm(ReasonForm):
     content = TextField(label=_("content"), rows=4, has_focus=True)
     type = SelectField(label=_("type"), choices=TYPE_CHOICES, initial="user_explicit")
     category = SelectField(label=_("category"), choices=[("", _("None")), *Category.choices], required=False)
-    term = SelectField(label=_("Term"), choices=TERMS, required=False, initial="")
+    term = SelectField(label=_("Term"), choices=LIFETIMES, required=False, initial="")
     project = LineField(label=_("project"), required=False)
     pinned = SwitchField(label=_("pinned"))
     slots = TextField(label=_("slots"), required=False, help_text=_("One a line: name = value."), rows=2)
@@ -188,6 +189,7 @@ class EntryAdmin(WordSearch, CsvList, RevertibleHistory, RestrictedAdmin):
     )
     members_may: Needs = {**EDIT, "add": Right.CURATE}
     declared = OF_ENTRIES
+    changelist = EntryList
     show_add_link = False  # its button stands above the list
     form = EntryForm
     inlines = [SlotInline]
@@ -216,7 +218,7 @@ class EntryAdmin(WordSearch, CsvList, RevertibleHistory, RestrictedAdmin):
     sortable_by = ["created"]
     search_fields = ["content"]
     search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
-    fieldsets = [
+    fieldsets: Any = [
         (
             None,
             {
@@ -248,12 +250,7 @@ class EntryAdmin(WordSearch, CsvList, RevertibleHistory, RestrictedAdmin):
             },
         ),
     ]  # fmt: skip
-    readonly_fields = [
-        "scope", "channel", "chat_id", "session_id", "thread_id", "sender_id", "speaker", "origin", "trust", "chats",
-        "origins", "type", "subtype", "tier", "source", "created_at", "stated_at", "updated_at", "expired_at",
-        "archived_at", "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from",
-        "line_to", "uid", "version",
-    ]  # fmt: skip
+    readonly_fields = flatten_fieldsets(fieldsets[1:])
     list_before_template = "admin/memories/entries_head.html"
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
@@ -276,9 +273,6 @@ class EntryAdmin(WordSearch, CsvList, RevertibleHistory, RestrictedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("scope", "workspace", "access").defer("terms")
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
-        return EntryList
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
         """The columns of this browser, without those that the filters make the same in every row."""
