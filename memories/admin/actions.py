@@ -178,7 +178,7 @@ def run(call: ActionCall) -> HttpResponse:
             call.form = action.form(call) if action.form else None
             if call.reply is None or (call.form is not None and not call.form.is_valid()):
                 question = action.question
-                return _question_page(call, question if isinstance(question, Question) else question(call))
+                return question_page(call, question if isinstance(question, Question) else question(call))
         answer = action.act(call)
         if isinstance(answer, HttpResponse):
             return answer
@@ -194,7 +194,7 @@ def run(call: ActionCall) -> HttpResponse:
         return _next_page(call, Outcome(errors=[str(refusal)]))
 
 
-def _question_page(call: ActionCall, question: Question) -> HttpResponse:
+def question_page(call: ActionCall, question: Question) -> HttpResponse:
     """The page that asks: the first of the rows it is about, and the form beside the question."""
     rows = list(call.rows if question.rows is None else question.rows)
     # The hidden fields make an answer mean the rows that were ticked in the list

@@ -153,11 +153,6 @@ class RevertForm(forms.Form):
         choice_field.initial = list(lines)
 
 
-def _revert_form(call: ActionCall) -> RevertForm:
-    lines = {name: call.admin.difference_line(name, *values) for name, values in call.rows.items()}
-    return RevertForm(call.reply, lines=lines)
-
-
 def _bring_back(call: ActionCall) -> Outcome:
     version = call.arguments["version"]
     values = {name: call.rows[name][0] for name in call.data["fields_back"]}
@@ -173,7 +168,9 @@ BRING_BACK = Action(
     name="version", label=_("Bring it back"), right="change",
     rows=lambda call: call.admin.differences(call.row, call.arguments["version"]),
     refuses=lambda call: "" if call.rows else Outcome(info=gettext("Nothing differs from that version.")),
-    form=_revert_form,
+    form=lambda call: RevertForm(
+        call.reply, lines={name: call.admin.difference_line(name, *values) for name, values in call.rows.items()}
+    ),
     question=lambda call: call.admin.revert_question(call.row, call.arguments["version"], call.rows),
     act=_bring_back,
     back=lambda call: with_return_url(call.request, admin_url(call.row, "history", call.row.pk)),

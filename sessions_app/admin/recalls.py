@@ -119,7 +119,7 @@ AnswerFilter = condition_filter(
 )
 
 
-def _of_person(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+def of_person(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
     """Asked by the people who are called so, or have this id."""
     scopes = in_workspaces(Scope.objects.exclude(sender_names={}), workspaces_of(request))
     folded = " ".join(words.split()).casefold()
@@ -128,14 +128,14 @@ def _of_person(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySe
     return rows.filter(asker__in=ids)
 
 
-def _in_chat(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+def in_chat(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
     """In the chat of this id, with this person, or of the session with this key."""
     sessions = in_workspaces(Session.objects.all(), workspaces_of(request))
     keys = sessions.filter(Q(key=words) | Q(chat_id=words) | Q(peer=words)).values_list("key", flat=True)
     return rows.filter(session_key__in=[words, *keys[:FEW_SESSIONS]])
 
 
-def _on_channel(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
+def on_channel(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySet[Any]:
     """On a platform, or by a bot's account on it."""
     platform, _colon, account = words.partition(":")
     of_channel = in_workspaces(Session.objects.all(), workspaces_of(request)).filter(platform=platform.lower())
@@ -225,9 +225,9 @@ class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
     list_display_links = ["text"]
     list_filter = [
         AnswerFilter,
-        text_filter(_("person"), "person", _of_person),
-        text_filter(_("chat or session"), "chat", _in_chat),
-        text_filter(_("channel (telegram or telegram:account)"), "channel", _on_channel),
+        text_filter(_("person"), "person", of_person),
+        text_filter(_("chat or session"), "chat", in_chat),
+        text_filter(_("channel (telegram or telegram:account)"), "channel", on_channel),
         ("bot", ReachableFilter),
         _BY_WORKSPACE,
         ("created_at", DaysFilter),

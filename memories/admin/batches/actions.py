@@ -400,11 +400,6 @@ DECIDE = Action(
 )  # fmt: skip
 
 
-def _in_effect(call: ActionCall) -> list[Batch]:
-    """What its run did, the last first."""
-    return list(batches.with_effect(batches_of_run(call.row)).order_by("-pk")[:CHOSEN_MOST])
-
-
 def _undo_run_question(call: ActionCall) -> Question:
     contents = [words for batch in call.rows for words in _changed_since(batch)]
     title = gettext("Undo this run: %(what)s") % {"what": summary_of(call.rows)}
@@ -432,7 +427,9 @@ def _undo_run(call: ActionCall) -> Outcome:
 
 
 UNDO_RUN = Action(
-    name="undo_run", label=_("Undo"), right="operate", place=Place.ADDRESS, back=_to_run, rows=_in_effect,
+    name="undo_run", label=_("Undo"), right="operate", place=Place.ADDRESS, back=_to_run,
+    # what its run did, the last first
+    rows=lambda call: list(batches.with_effect(batches_of_run(call.row)).order_by("-pk")[:CHOSEN_MOST]),
     refuses=lambda call: (
         "" if call.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
     ),

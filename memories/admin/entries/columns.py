@@ -41,11 +41,6 @@ from memories.staff.roles import Right
 CHECKED_LONG_AGO = timedelta(days=180)
 
 
-def _is_due(request: HttpRequest) -> Q:
-    over, review = due_condition(Due.OVER), due_condition(Due.REVIEW)
-    return resolve(over, request) | resolve(review, request)
-
-
 def _is_disputed(request: HttpRequest) -> Q:
     """Live, with something newer against it; the workspaces are named because the index of slots begins with them."""
     marks = Slot.objects.filter(workspace__in=Workspace.objects.values("pk"), name=CONTRADICTED_BY)
@@ -54,7 +49,10 @@ def _is_disputed(request: HttpRequest) -> Q:
 
 SAVED_VIEWS: Mapping[str, SavedView] = {
     "live": SavedView(State.LIVE.label, state_condition(State.LIVE), has_one_state=True),
-    "due": SavedView(State.DUE.label, _is_due),
+    "due": SavedView(
+        State.DUE.label,
+        lambda request: resolve(due_condition(Due.OVER), request) | resolve(due_condition(Due.REVIEW), request),
+    ),
     "last_night": SavedView(_("Expired last night"), last_night_condition, has_one_state=True),
     "archived": SavedView(State.ARCHIVED.label, state_condition(State.ARCHIVED), has_one_state=True),
     "pinned": SavedView(_("Pinned"), LIVE & Q(pinned=True)),
