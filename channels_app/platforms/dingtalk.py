@@ -46,6 +46,8 @@ from channels_app.platforms.wire import (
     PlatformFailure,
     Received,
     TryLater,
+    as_key_refused,
+    read_json,
 )
 
 log = structlog.get_logger(__name__)
@@ -90,7 +92,7 @@ class DingTalk(Platform):
     has_files = True
 
     def introduce(self, account: Account) -> Introduced:
-        _token(account)
+        _login(account).token()
         return Introduced(account=account["client_id"], id=_robot(account))
 
     def receive(self, call: Call, account: Account) -> Received:
@@ -104,11 +106,7 @@ class DingTalk(Platform):
             raise NotGenuine from None
         if not -NEWEST.total_seconds() <= age <= OLDEST.total_seconds():
             raise NotGenuine
-        try:
-            body = json.loads(call.body)
-        except (ValueError, RecursionError):
-            raise NotReadable from None
-        return Received(messages=read(body, account))
+        return Received(messages=read(read_json(call.body), account))
 
     def send(self, message: Outgoing, account: Account) -> str:
         is_for_all = not message.peer
@@ -148,8 +146,8 @@ class DingTalk(Platform):
         answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", body)
         endpoint, ticket = answer.body.get("endpoint"), answer.body.get("ticket")
         if not (isinstance(endpoint, str) and isinstance(ticket, str)):
-            failure = _failure(answer)
-            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+            with as_key_refused():
+                raise _failure(answer)
         with closing(network.open_socket(f"{endpoint}?ticket={ticket}")) as stream:
             keep((), {})
             for raw in network.frames(stream, stop):
@@ -235,7 +233,7 @@ def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:
     name = f"{PurePath(message.file_name).stem}.zip"
     answer = ask(
         f"{settings.DINGTALK_SESSION_URL}/media/upload",
-        params={"access_token": _token(account), "type": "file"},
+        params={"access_token": _login(account).token(), "type": "file"},
         files={"media": (name, buffer.getvalue(), "application/zip")},
     )
     media, code = answer.body.get("media_id"), answer.body.get("errcode")
@@ -248,28 +246,26 @@ def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:
 
 def _call(account: Account, path: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a call answers. Raises KeyRefused, NotDeliverable, TryLater."""
-    for is_last in (False, True):
-        headers = {"x-acs-dingtalk-access-token": _token(account, is_fresh=is_last)}
-        answer = ask(f"{settings.DINGTALK_API_URL}{path}", payload, headers=headers)
-        if answer.status < 400 and "code" not in answer.body:
-            return answer.body
-        if is_last or answer.body.get("code") != "InvalidAuthentication":
-            raise _failure(answer)
-    raise AssertionError
+    url = f"{settings.DINGTALK_API_URL}{path}"
+    answer = _login(account).ask(
+        lambda token: ask(url, payload, headers={"x-acs-dingtalk-access-token": token}),
+        lambda answer: answer.body.get("code") == "InvalidAuthentication",
+    )
+    if answer.status >= 400 or "code" in answer.body:
+        raise _failure(answer)
+    return answer.body
 
 
-def _token(account: Account, *, is_fresh: bool = False) -> str:
-    """The app's token. Raises KeyRefused, TryLater."""
+def _login(account: Account) -> network.Login:
     server, app, secret = str(settings.DINGTALK_API_URL), account["client_id"], account["client_secret"]
 
-    def get() -> tuple[str, float]:
+    def get(_is_fresh: bool) -> tuple[str, float]:
         answer = ask(f"{server}/v1.0/oauth2/accessToken", {"appKey": app, "appSecret": secret})
         if not (token := answer.body.get("accessToken")):
-            failure = _failure(answer)
-            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+            raise _failure(answer)
         return str(token), float(answer.body.get("expireIn") or 0)
 
-    return network.token_of((server, app, hashlib.sha256(secret.encode()).hexdigest()), get, is_fresh=is_fresh)
+    return network.Login((server, app, secret), get)
 
 
 def _failure(answer: Answer) -> PlatformFailure:

@@ -4,20 +4,22 @@ Connections and tokens are kept, no redirect is followed, nothing of a call is l
 machine trusts.
 """
 
+import hashlib
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import truststore
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from channels_app.platforms.wire import CALL_MAX, TryLater
+from channels_app.platforms.wire import CALL_MAX, TryLater, as_key_refused
 
+T = TypeVar("T")
 SECONDS = 20.0
 #: Between looks whether to stop, and before a connection that was lost is opened again.
 LOOK_SECONDS, AGAIN_SECONDS = 2.0, 3.0
@@ -49,8 +51,8 @@ def _client() -> httpx.Client:
     return httpx.Client(timeout=SECONDS, verify=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT), follow_redirects=False)
 
 
-#: Tokens with the time they are used until, by who asks.
-_tokens: dict[tuple[str, ...], tuple[str, float]] = {}
+#: Tokens with the time they are used until, by a digest of who asks: no secret is kept here.
+_tokens: dict[bytes, tuple[str, float]] = {}
 
 
 def close() -> None:
@@ -77,13 +79,27 @@ def ask(url: str, payload: Mapping[str, Any] | None = None, *, method: str = "PO
     return Answer(response.status_code, response.headers, body if isinstance(body, dict) else {})
 
 
-def token_of(place: tuple[str, ...], get: Callable[[], tuple[str, float]], *, is_fresh: bool = False) -> str:
-    """The token of who asks, or a new one, which `get` has with the seconds it is good for."""
-    token, until = _tokens.get(place, ("", 0.0))
-    if is_fresh or time.monotonic() >= until:
-        token, seconds = get()
-        _tokens[place] = token, time.monotonic() + seconds - EARLY_SECONDS
-    return token
+@dataclass(frozen=True)
+class Login:
+    """Who asks a platform, and how they get a token."""
+
+    place: tuple[str, ...]  # server, name and secret
+    get: Callable[[bool], tuple[str, float]]  # a token with its seconds; True: the one of the moment was refused
+
+    def token(self, *, is_fresh: bool = False) -> str:
+        """The token of the moment, or a new one. Raises KeyRefused, TryLater."""
+        place = hashlib.sha256("\0".join(self.place).encode()).digest()
+        token, until = _tokens.get(place, ("", 0.0))
+        if is_fresh or time.monotonic() >= until:
+            with as_key_refused():
+                token, seconds = self.get(is_fresh)
+            _tokens[place] = token, time.monotonic() + seconds - EARLY_SECONDS
+        return token
+
+    def ask(self, call: Callable[[str], T], is_stale: Callable[[T], bool]) -> T:
+        """What a call by a token is answered; where the token was withdrawn, by a new one, once."""
+        answer = call(self.token())
+        return call(self.token(is_fresh=True)) if is_stale(answer) else answer
 
 
 def open_socket(url: str) -> ClientConnection:

@@ -10,15 +10,15 @@ is not used. A message that names the bot comes as two events, and is one by its
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from html import escape
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
 import structlog
 from django.conf import settings
-from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
 from slack_sdk import WebClient, signature
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -42,7 +42,9 @@ from channels_app.platforms.wire import (
     Platform,
     Received,
     TryLater,
+    as_key_refused,
     read_json,
+    text_of,
 )
 
 log = structlog.get_logger(__name__)
@@ -130,7 +132,7 @@ class Slack(Platform):
             return Received(messages=messages, answer="", content_type="text/plain")
         body = read_json(call.body)
         if body.get("type") == "url_verification":
-            return Received(answer={"challenge": _text(body, "challenge")})
+            return Received(answer={"challenge": text_of(body, "challenge")})
         return Received(messages=read(body, account))
 
     def pull(
@@ -172,10 +174,8 @@ def _verify(call: Call, account: Account) -> None:
 
 def _socket_url(account: Account) -> str:
     """Where the next socket is opened; it is good for one. Raises KeyRefused, TryLater."""
-    try:
+    with as_key_refused("app_token"):
         url = _ask(lambda client: client.apps_connections_open(app_token=account["app_token"]), account).get("url")
-    except (KeyRefused, NotDeliverable) as refusal:
-        raise KeyRefused(str(refusal), "app_token") from None
     if not isinstance(url, str):
         raise TryLater("no url")
     return url
@@ -190,17 +190,17 @@ def _take(socket: ClientConnection, raw: str | bytes, account: Account, keep: Ke
         envelope = read_json(raw)
     except NotReadable:
         return True
-    kind, payload = _text(envelope, "type"), envelope.get("payload")
+    kind, payload = text_of(envelope, "type"), envelope.get("payload")
     if kind == "hello":
         info = envelope.get("connection_info")
-        if account.app and isinstance(info, dict) and _text(info, "app_id") != account.app:
+        if account.app and isinstance(info, dict) and text_of(info, "app_id") != account.app:
             raise KeyRefused("a token of another app", "app_token")
         keep((), {})
     if kind == "disconnect":
-        if _text(envelope, "reason") == "link_disabled":  # somebody has switched Socket Mode off
+        if text_of(envelope, "reason") == "link_disabled":  # somebody has switched Socket Mode off
             raise KeyRefused("link_disabled", "app_token")
         return False
-    if envelope_id := _text(envelope, "envelope_id"):
+    if envelope_id := text_of(envelope, "envelope_id"):
         reader = _READERS.get(kind)
         messages: list[Incoming] = []
         try:
@@ -222,81 +222,76 @@ def _check_owner(app: str, teams: Iterable[str], account: Account) -> None:
         raise NotGenuine
 
 
-def _teams(body: Mapping[str, Any]) -> Iterator[str]:
-    """The workspaces an event is of: where it happened, and for which it was sent; two where they share a channel."""
-    yield from (_text(body, "team_id"), _text(body, "context_team_id"))
-    granted = body.get("authorizations")
-    yield from (_text(row, "team_id") for row in granted if isinstance(row, dict)) if isinstance(granted, list) else ()
-
-
 def read(body: Mapping[str, Any], account: Account) -> list[Incoming]:
     """What an event reports; nothing of what is none of ours to know. Raises NotGenuine, NotReadable."""
     if body.get("type") != "event_callback":
         return []
-    _check_owner(_text(body, "api_app_id"), _teams(body), account)
+    # Where it happened, and for which workspaces it was sent: two where they share a channel
+    granted = body.get("authorizations")
+    teams = [text_of(row, "team_id") for row in granted] if isinstance(granted, list) else []
+    teams += [text_of(body, "team_id"), text_of(body, "context_team_id")]
+    _check_owner(text_of(body, "api_app_id"), teams, account)
     event = body.get("event")
     if not isinstance(event, dict):
         raise NotReadable
-    kind, subtype = _text(event, "type"), _text(event, "subtype")
-    channel = _text(event, "channel")
+    kind, subtype, channel = (text_of(event, name) for name in ("type", "subtype", "channel"))
     if kind in _MEMBERS:
-        user = _text(event, "user")
-        at = _time(_text(event, "event_ts"))
+        user = text_of(event, "user")
+        at = _time(text_of(event, "event_ts"))
         if at is None:
             seconds = body.get("event_time")
             if type(seconds) is not int or not 0 <= seconds < 10**11:  # true is an int, too
                 raise NotReadable
             at = datetime.fromtimestamp(seconds, UTC)
-        key = f"event:{_text(body, 'event_id')}"
+        key = f"event:{text_of(body, 'event_id')}"
         member = Incoming(key=key, kind=_MEMBERS[kind], chat=channel, is_group=True, peer=user, sent_at=at)
         return [member] if channel and user and user != account.id else []
     if kind not in ("message", "app_mention"):
         return []
     if not channel:
         raise NotReadable
-    place = {"chat": channel, "is_group": _text(event, "channel_type") != "im" and not channel.startswith("D")}
+    place = {"chat": channel, "is_group": text_of(event, "channel_type") != "im" and not channel.startswith("D")}
     if subtype == "message_deleted":
-        return [_recalled(place, _text(event, "deleted_ts"), event.get("previous_message"), event)]
+        return [_recalled(place, text_of(event, "deleted_ts"), event.get("previous_message"), event)]
     if subtype == "message_changed":
         message = event.get("message")
         if not isinstance(message, dict):
             raise NotReadable
-        if _text(message, "subtype") == "tombstone":  # deleted, with answers below it
-            return [_recalled(place, _text(message, "ts"), event.get("previous_message"), event)]
+        if text_of(message, "subtype") == "tombstone":  # deleted, with answers below it
+            return [_recalled(place, text_of(message, "ts"), event.get("previous_message"), event)]
         edited = message.get("edited")
         if not isinstance(edited, dict):  # a preview of a link was added
             return []
-        return _of_message(message, place, account, edited=_text(edited, "ts"))
+        return _of_message(message, place, account, edited=text_of(edited, "ts"))
     return _of_message(event, place, account)
 
 
 def _recalled(place: Mapping[str, Any], ts: str, previous: Any, event: Mapping[str, Any]) -> Incoming:
-    at = _time(_text(event, "ts")) or _time(ts)
+    at = _time(text_of(event, "ts")) or _time(ts)
     if not ts or at is None:
         raise NotReadable
-    writer = _text(previous, "user") if isinstance(previous, dict) else ""
     key = f"deleted:{place['chat']}:{ts}"
-    return Incoming(key=key, kind=MessageKind.RECALLED, **place, peer=writer, message=ts, sent_at=at)
+    return Incoming(key=key, kind=MessageKind.RECALLED, **place, peer=text_of(previous, "user"), message=ts, sent_at=at)
 
 
 def _of_message(
     message: Mapping[str, Any], place: Mapping[str, Any], account: Account, *, edited: str = ""
 ) -> list[Incoming]:
     """Raises NotReadable."""
-    ts, user = _text(message, "ts"), _text(message, "user")
+    ts, user = text_of(message, "ts"), text_of(message, "user")
     at = _time(edited or ts)
     if at is None:
         raise NotReadable
-    if _text(message, "subtype") not in _WRITTEN or message.get("bot_id") or not user or user == account.id:
+    if text_of(message, "subtype") not in _WRITTEN or message.get("bot_id") or not user or user == account.id:
         return []
-    text, is_named = plain(_text(message, "text"), account.id)
+    text, is_named = plain(text_of(message, "text"), account.id)
     files = message.get("files")
-    kinds = [_text(file, "mimetype").partition("/")[0] for file in files if isinstance(file, dict)] if files else []
+    kinds = [text_of(file, "mimetype").partition("/")[0] for file in files if isinstance(file, dict)] if files else []
     text = " ".join([*(_PLACEHOLDERS.get(kind, "[file]") for kind in kinds), text]).strip()
     if not text:
         return []
-    thread = _text(message, "thread_ts")
-    is_answer = bool(account.id) and _text(message, "parent_user_id") == account.id
+    thread = text_of(message, "thread_ts")
+    is_answer = bool(account.id) and text_of(message, "parent_user_id") == account.id
     return [
         Incoming(
             key=f"changed:{place['chat']}:{ts}:{edited}" if edited else f"message:{place['chat']}:{ts}",
@@ -333,21 +328,21 @@ def plain(text: str, bot: str) -> tuple[str, bool]:
 
 def _commanded(form: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:
     """Raises NotGenuine, NotReadable."""
-    command, user, channel = (_text(form, name) for name in ("command", "user_id", "channel_id"))
+    command, user, channel = (text_of(form, name) for name in ("command", "user_id", "channel_id"))
     if form.get("ssl_check") or not command:
         return []
     if not user or not channel:
         raise NotReadable
-    _check_owner(_text(form, "api_app_id"), [_text(form, "team_id")], account)
+    _check_owner(text_of(form, "api_app_id"), [text_of(form, "team_id")], account)
     is_group = not channel.startswith("D")
     return [
         Incoming(
-            key=f"command:{_text(form, 'trigger_id')}",
+            key=f"command:{text_of(form, 'trigger_id')}",
             chat=channel if is_group else user,  # it may have been typed in a direct chat the bot is not in
             is_group=is_group,
-            title=_text(form, "channel_name") if is_group else "",
+            title=text_of(form, "channel_name") if is_group else "",
             peer=user,
-            text=f"{command} {_text(form, 'text')}".strip(),
+            text=f"{command} {text_of(form, 'text')}".strip(),
             sent_at=now,
         )
     ]
@@ -355,29 +350,26 @@ def _commanded(form: Mapping[str, Any], account: Account, now: datetime) -> list
 
 def _pressed(body: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:
     """Raises NotGenuine, NotReadable."""
-    user, channel, container, actions = (body.get(name) for name in ("user", "channel", "container", "actions"))
+    actions = body.get("actions")
     if body.get("type") != "block_actions" or not isinstance(actions, list):
         return []
     button = next((action for action in actions if isinstance(action, dict) and action.get("value")), None)
     if button is None:
         return []
-    if not isinstance(user, dict) or not isinstance(channel, dict):
+    chat, user = text_of(body.get("channel"), "id"), text_of(body.get("user"), "id")
+    if not chat or not user:
         raise NotReadable
-    chat, at = _text(channel, "id"), _time(_text(button, "action_ts"))
-    if not chat or not _text(user, "id"):
-        raise NotReadable
-    team = body.get("team")
-    _check_owner(_text(body, "api_app_id"), [_text(team, "id") if isinstance(team, dict) else ""], account)
+    _check_owner(text_of(body, "api_app_id"), [text_of(body.get("team"), "id")], account)
     return [
         Incoming(
-            key=f"button:{_text(body, 'trigger_id') or _text(button, 'action_ts')}",
+            key=f"button:{text_of(body, 'trigger_id') or text_of(button, 'action_ts')}",
             kind=MessageKind.BUTTON,
             chat=chat,
             is_group=not chat.startswith("D"),
-            peer=_text(user, "id"),
-            message=_text(container, "message_ts") if isinstance(container, dict) else "",
-            target=_text(button, "value"),
-            sent_at=at or now,
+            peer=user,
+            message=text_of(body.get("container"), "message_ts"),
+            target=text_of(button, "value"),
+            sent_at=_time(text_of(button, "action_ts")) or now,
         )
     ]
 
@@ -401,7 +393,7 @@ def _sent(client: WebClient, message: Outgoing) -> str:
             channel=chat, content=message.text, filename=message.file_name, thread_ts=None if message.peer else thread
         )
         return str((upload.get("file") or {}).get("id") or "")
-    text = escape_text(message.text)
+    text = escape(message.text, quote=False)  # of what Slack takes for its own marks it knows three entities alone
     more: dict[str, Any] = {"text": text, "unfurl_links": False}
     if message.buttons:
         buttons = [
@@ -429,11 +421,6 @@ def _sent(client: WebClient, message: Outgoing) -> str:
         raise
 
 
-def escape_text(text: str) -> str:
-    """A text without what Slack takes for its own marks; it knows three entities and no other."""
-    return escape(text).replace("&quot;", '"').replace("&#x27;", "'")
-
-
 def _ask(call: Callable[[WebClient], T], account: Account) -> T:
     """Ask the Web API. Raises KeyRefused, NotDeliverable, TryLater."""
     client = WebClient(
@@ -452,11 +439,6 @@ def _ask(call: Callable[[WebClient], T], account: Account) -> T:
         raise NotDeliverable(error or f"status {response.status_code}") from None
     except (OSError, SlackClientError, ValueError) as failure:  # no connection, or something that is not Slack answers
         raise TryLater(type(failure).__name__) from None
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _time(ts: str) -> datetime | None:

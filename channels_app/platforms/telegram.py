@@ -6,7 +6,6 @@ know the API's names; its dispatcher is not used.
 
 import asyncio
 import hmac
-import json
 import os
 import re
 import threading
@@ -26,7 +25,6 @@ from telegram.error import (
     Conflict,
     Forbidden,
     InvalidToken,
-    NetworkError,
     RetryAfter,
     TelegramError,
 )
@@ -51,6 +49,7 @@ from channels_app.platforms.wire import (
     Platform,
     Received,
     TryLater,
+    read_json,
 )
 
 log = structlog.get_logger(__name__)
@@ -95,11 +94,7 @@ class Telegram(Platform):
         call_secret = call.headers.get("x-telegram-bot-api-secret-token", "")
         if not hmac.compare_digest(call_secret.encode(), account["webhook_secret"].encode()) or not call_secret:
             raise NotGenuine
-        try:
-            update = json.loads(call.body)
-        except (ValueError, RecursionError):
-            raise NotReadable from None
-        return Received(messages=read(update, account))
+        return Received(messages=read(read_json(call.body), account))
 
     def connect(self, account: Account, url: str) -> None:
         if url:
@@ -138,7 +133,10 @@ class Telegram(Platform):
         offset = cursor.get("offset")
         _ask(lambda bot: bot.delete_webhook(), account)
         while not stop():
-            updates = _ask(partial(_updates, offset=offset), account)
+            # The library's `get_updates` reads all or none of what is new; in small letters, which the Bot API takes as
+            # well, it does not warn that it has a method for this
+            asked = {"offset": offset, "limit": 100, "timeout": POLL_SECONDS, "allowed_updates": UPDATES}
+            updates = _ask(partial(Bot.do_api_request, endpoint="getupdates", api_kwargs=asked), account)
             messages: list[Incoming] = []
             for update in updates:
                 try:
@@ -148,15 +146,6 @@ class Telegram(Platform):
             if updates:
                 offset = updates[-1]["update_id"] + 1
             keep(messages, {"offset": offset})
-
-
-def _updates(bot: Bot, *, offset: int | None) -> Coroutine[Any, Any, list[dict[str, Any]]]:
-    """What is new, as it came: the library's `get_updates` reads all or none of it.
-
-    In small letters, which the Bot API takes as well, the library does not warn that it has a method for this.
-    """
-    asked = {"offset": offset, "limit": 100, "timeout": POLL_SECONDS, "allowed_updates": UPDATES}
-    return bot.do_api_request("getupdates", asked)
 
 
 def read(body: Any, account: Account) -> list[Incoming]:
@@ -222,36 +211,27 @@ def _of_message(message: Message, key: str, account: Account, *, is_edit: bool) 
         ]
     # Anonymous administrators and channels are nobody whose memory it could become
     is_somebody = user is not None and not user.is_bot and user.id not in _NOBODY and message.sender_chat is None
-    text = message.text or _placeholder(message)
+    # What is no text as a word for it, with its caption
+    word = next((words for kind, words in _PLACEHOLDERS.items() if getattr(message, kind, None)), "")
+    text = message.text or " ".join(filter(None, [word, message.caption])).strip()
     if not text:
         return []
+    # The mention of the bot is taken out: `@bot …` and `/command@bot`
+    mention = rf"@{re.escape(account.name)}(?![a-z0-9_])"
+    text, mention_count = re.subn(mention, "", text, count=1, flags=re.I) if account.name else (text, 0)
     reply = message.reply_to_message
     is_reply_to_bot = bool(reply and reply.from_user and str(reply.from_user.id) == account.id)
-    text, is_named = _without_mention(text, account.name)
     return [
         Incoming(
             key=key,
             kind=MessageKind.EDITED if is_edit else MessageKind.MESSAGE,
-            text=text,
+            text=text.strip() if mention_count else text,
             reply_to=str(reply.message_id) if reply else "",
-            is_for_bot=not place["is_group"] or is_named or is_reply_to_bot,
+            is_for_bot=not place["is_group"] or bool(mention_count) or is_reply_to_bot,
             **place,
             **(_sender(user) if is_somebody and user else {}),
         )
     ]
-
-
-def _placeholder(message: Message) -> str:
-    """A word for what is no text, with its caption."""
-    word = next((words for kind, words in _PLACEHOLDERS.items() if getattr(message, kind, None)), "")
-    return f"{word} {message.caption}".strip() if word and message.caption else word or message.caption or ""
-
-
-def _without_mention(text: str, name: str) -> tuple[str, bool]:
-    """A text without the mention of the bot, and whether it was there: `@bot …` and `/command@bot`."""
-    mention = re.compile(rf"@{re.escape(name)}(?![a-z0-9_])", re.IGNORECASE)
-    rest, count = mention.subn("", text, count=1) if name else (text, 0)
-    return (rest.strip(), True) if count else (text, False)
 
 
 def _sender(user: User) -> dict[str, Any]:
@@ -309,11 +289,7 @@ def _ask(call: Callable[[Bot], Coroutine[Any, Any, T]], account: Account) -> T:
         raise Conflicting from None
     except ChatMigrated as refusal:
         raise ChatMoved(str(refusal.new_chat_id)) from None
-    except Forbidden as refusal:
+    except (Forbidden, BadRequest) as refusal:
         raise NotDeliverable(refusal.message[:150]) from None
-    except BadRequest as refusal:  # a kind of NetworkError, and none that passes
-        raise NotDeliverable(refusal.message[:150]) from None
-    except (NetworkError, TimeoutError) as refusal:
-        raise TryLater(type(refusal).__name__) from None
-    except TelegramError as refusal:
+    except (TelegramError, TimeoutError) as refusal:
         raise TryLater(type(refusal).__name__) from None

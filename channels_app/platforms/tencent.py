@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 
 import structlog
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.padding import PKCS7
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
@@ -32,7 +33,7 @@ _PLACEHOLDERS = {
 }  # fmt: skip
 #: Bytes of one message of a smart bot.
 BOT_BYTES = 20_480
-_BLOCK = 32  # of the padding; AES itself has blocks of 16
+_PADDING = PKCS7(256)  # to 32 bytes; AES itself has blocks of 16
 
 
 def signature(*parts: str) -> str:
@@ -67,15 +68,12 @@ def decrypt(letters: str, encrypted: str, receiver: str) -> bytes:
     """The text of an encrypted call. Raises NotGenuine: also where it is meant for another receiver."""
     try:
         key, raw = key_of(letters), base64.b64decode(encrypted, validate=True)
-        decryptor = Cipher(algorithms.AES(key), modes.CBC(key[:16])).decryptor()
-        padded = decryptor.update(raw) + decryptor.finalize()
-    except ValueError:  # no base64, no whole blocks
+        decryptor, padding = Cipher(algorithms.AES(key), modes.CBC(key[:16])).decryptor(), _PADDING.unpadder()
+        plain = padding.update(decryptor.update(raw) + decryptor.finalize()) + padding.finalize()
+    except ValueError:  # no base64, no whole blocks, no padding
         raise NotGenuine from None
-    padding = padded[-1] if padded else 0
-    plain = padded[:-padding] if padding else b""
     length = int.from_bytes(plain[16:20], "big")
-    is_whole = 1 <= padding <= _BLOCK and padded.endswith(bytes([padding]) * padding) and len(plain) >= 20 + length
-    if not is_whole or not hmac.compare_digest(plain[20 + length :], receiver.encode()):
+    if len(plain) < 20 + length or not hmac.compare_digest(plain[20 + length :], receiver.encode()):
         raise NotGenuine
     return plain[20 : 20 + length]
 
@@ -84,9 +82,9 @@ def encrypt(letters: str, text: bytes, receiver: str) -> str:
     """A text as these vendors encrypt it. Raises ValueError."""
     key = key_of(letters)
     plain = secrets.token_bytes(16) + len(text).to_bytes(4, "big") + text + receiver.encode()
-    padding = _BLOCK - len(plain) % _BLOCK
-    encryptor = Cipher(algorithms.AES(key), modes.CBC(key[:16])).encryptor()
-    return base64.b64encode(encryptor.update(plain + bytes([padding]) * padding) + encryptor.finalize()).decode()
+    encryptor, padding = Cipher(algorithms.AES(key), modes.CBC(key[:16])).encryptor(), _PADDING.padder()
+    padded = padding.update(plain) + padding.finalize()
+    return base64.b64encode(encryptor.update(padded) + encryptor.finalize()).decode()
 
 
 def parts(text: str, most: int) -> list[str]:
@@ -149,73 +147,66 @@ def messages_of(body: dict[str, str]) -> list[Incoming]:
 class Codes:
     """What a vendor's error codes mean: all that are not named say that a message will never arrive."""
 
-    expired: Collection[int]  # the token that was asked by; a new one is fetched once
-    refused: Collection[int]
+    platform: str
+    expired: Collection[int] = ()  # the token that was asked by; a new one is fetched once
+    refused: Collection[int] = ()
     passing: Mapping[int, float | None] = field(default_factory=dict)  # with the seconds until they do
+
+    def check(self, answer: Mapping[str, Any]) -> None:
+        """Raises what an answer's code means: KeyRefused, NotDeliverable, TryLater."""
+        code = answer.get("errcode", 0)
+        if code == 0:
+            return
+        if code in self.passing:
+            raise TryLater(str(code), self.passing[code])
+        if code in self.refused or code in self.expired:
+            log.warning("channel.refused", platform=self.platform, code=code)  # their page of codes says why
+            raise KeyRefused(str(code))
+        raise NotDeliverable(f"{code} {str(answer.get('errmsg', ''))[:100]}")
 
 
 @dataclass(frozen=True)
-class Login:
+class Api:
     """How a vendor is asked: its address, and the call by which it gives a token."""
 
-    platform: str
     url: str
     method: str
     path: str
     secrets: Mapping[str, str]  # what the token is given for
     codes: Codes
 
-    def ask(self, path: str, method: str = "POST", **request: Any) -> Mapping[str, Any]:
-        """Ask with a token. Raises KeyRefused, NotDeliverable, TryLater."""
-        for is_again in (False, True):
-            token = self.token(is_fresh=is_again)
-            answer = self._answer(
-                method, path, {**request, "params": {**request.get("params", {}), "access_token": token}}
-            )
-            if answer.get("errcode", 0) in self.codes.expired and not is_again:
-                continue
-            self.check(answer)
-            return answer
-        raise AssertionError
-
-    def check(self, answer: Mapping[str, Any]) -> None:
-        """Raises what an answer's code means."""
-        code = answer.get("errcode", 0)
-        if code == 0:
-            return
-        if code in self.codes.passing:
-            raise TryLater(str(code), self.codes.passing[code])
-        if code in self.codes.refused or code in self.codes.expired:
-            log.warning("channel.refused", platform=self.platform, code=code)  # their page of codes says why
-            raise KeyRefused(str(code))
-        raise NotDeliverable(f"{code} {str(answer.get('errmsg', ''))[:100]}")
-
-    def post(self, path: str, **request: Any) -> Mapping[str, Any]:
-        """Ask without a token. Raises KeyRefused, NotDeliverable, TryLater."""
-        answer = self._answer("POST", path, request)
-        self.check(answer)
-        return answer
-
-    def token(self, *, is_fresh: bool = False) -> str:
-        """The token of the moment, or a new one. Raises KeyRefused, TryLater."""
-
-        def get() -> tuple[str, float]:
+    @property
+    def login(self) -> network.Login:
+        def get(is_fresh: bool) -> tuple[str, float]:
             if self.method == "GET":
-                answer = self._answer("GET", self.path, {"params": self.secrets})
+                answer = self._answer("GET", self.path, params=self.secrets)
             else:
-                answer = self._answer("POST", self.path, {"json": {**self.secrets, "force_refresh": is_fresh}})
-            try:
-                self.check(answer)
-            except NotDeliverable as refusal:  # no message is refused here, but the one who asks
-                raise KeyRefused(str(refusal)) from None
+                answer = self._answer("POST", self.path, json={**self.secrets, "force_refresh": is_fresh})
+            self.codes.check(answer)
             token, seconds = str(answer.get("access_token") or ""), answer.get("expires_in")
             if not token:
                 raise TryLater("no token")
             return token, max(network.EARLY_SECONDS + 60, seconds if isinstance(seconds, int) else 7200)
 
-        return network.token_of((self.platform, self.url, *self.secrets.values()), get, is_fresh=is_fresh)
+        return network.Login((self.codes.platform, self.url, *self.secrets.values()), get)
 
-    def _answer(self, method: str, path: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, path: str, method: str = "POST", **request: Any) -> Mapping[str, Any]:
+        """Ask with a token. Raises KeyRefused, NotDeliverable, TryLater."""
+        parameters = request.pop("params", {})
+        answer = self.login.ask(
+            lambda token: self._answer(method, path, params={**parameters, "access_token": token}, **request),
+            lambda answer: answer.get("errcode", 0) in self.codes.expired,
+        )
+        self.codes.check(answer)
+        return answer
+
+    def post(self, path: str, **request: Any) -> Mapping[str, Any]:
+        """Ask without a token. Raises KeyRefused, NotDeliverable, TryLater."""
+        answer = self._answer("POST", path, **request)
+        self.codes.check(answer)
+        return answer
+
+    def _answer(self, method: str, path: str, **request: Any) -> Mapping[str, Any]:
         answer = network.ask(f"{self.url}{path}", method=method, **request)
         if answer.status != 200 or not answer.body:
             raise TryLater(f"status {answer.status}")

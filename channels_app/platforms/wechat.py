@@ -29,6 +29,7 @@ from channels_app.platforms.wire import (
 
 #: developers.weixin.qq.com/doc/offiaccount/Getting_Started/Global_Return_Code.html
 CODES = tencent.Codes(
+    "wechat",
     expired={40001, 40014, 42001},
     refused={
         40002, 40013, 40125, 40164, 41002, 41004, 48001, 48004, 50001, 61004, 89501, 89503, 89506, 89507,
@@ -91,7 +92,7 @@ class WeChat(Platform):
         if not self.is_answered_in_call(account):
             if not account["app_secret"]:
                 raise KeyRefused("AppSecret", "app_secret")
-            _login(account).token()
+            _api(account).login.token()
         return Introduced(account=account["app_id"])
 
     def receive(self, call: Call, account: Account) -> Received:
@@ -123,18 +124,18 @@ class WeChat(Platform):
         if self.is_answered_in_call(account):
             raise OnlyInCall
         body = {"touser": message.peer or message.chat, "msgtype": "text", "text": {"content": message.text}}
-        _login(account).ask("/cgi-bin/message/custom/send", json=body)
+        _api(account).ask("/cgi-bin/message/custom/send", json=body)
         return ""
 
     def show_typing(self, chat: str, account: Account) -> None:
         if self.is_answered_in_call(account):
             return
-        _login(account).ask("/cgi-bin/message/custom/typing", json={"touser": chat, "command": "Typing"})
+        _api(account).ask("/cgi-bin/message/custom/typing", json={"touser": chat, "command": "Typing"})
 
 
-def _login(account: Account) -> tencent.Login:
+def _api(account: Account) -> tencent.Api:
     parameters = {"grant_type": "client_credential", "appid": account["app_id"], "secret": account["app_secret"]}
-    return tencent.Login("wechat", settings.WECHAT_API_URL, "POST", "/cgi-bin/stable_token", parameters, CODES)
+    return tencent.Api(settings.WECHAT_API_URL, "POST", "/cgi-bin/stable_token", parameters, CODES)
 
 
 def _opened(call: Call, account: Account) -> dict[str, str]:

@@ -32,12 +32,14 @@ from channels_app.platforms.wire import (
     Platform,
     Received,
     read_json,
+    text_of,
 )
 
 CODES = tencent.Codes(
+    "wecom",
     expired={40001, 40014, 42001},
     refused={40013, 40056, 40082, 41001, 41002, 41004, 48002, 60011, 60020, 301002},
-    passing={-1: None, 45009: 60.0, 45033: 1.0},
+    passing=wecom_connection.CODES.passing,
 )
 _PLACEHOLDERS = {"image": "[photo]", "file": "[file]", "video": "[video]", "voice": "[voice message]"}
 _MENTION = re.compile(r"@\S{1,64}\s{1,8}")
@@ -123,7 +125,7 @@ class WeCom(Platform):
             return Introduced(account=account["bot"], name=account["bot"])
         if not (account["agent_id"].isascii() and account["agent_id"].isdecimal()):
             raise KeyRefused("AgentId")
-        _login(account).token()
+        _api(account).login.token()
         return Introduced(account=f"{account['corp_id']}-{account['agent_id']}")
 
     def receive(self, call: Call, account: Account) -> Received:
@@ -134,11 +136,8 @@ class WeCom(Platform):
             encrypted = tencent.read_xml(call.body).get("Encrypt", "")
             messages = tencent.messages_of(tencent.read_xml(_opened(call, account, encrypted)))
         else:
-            outside = read_json(call.body).get("encrypt")
-            encrypted = outside if isinstance(outside, str) else ""
-            body = read_json(_opened(call, account, encrypted))
-            address = body.get("response_url")
-            messages = _of_bot(body, account, address if isinstance(address, str) else "", call.now)
+            body = read_json(_opened(call, account, text_of(read_json(call.body), "encrypt")))
+            messages = _of_bot(body, account, text_of(body, "response_url"), call.now)
         return Received(messages=messages, answer="", content_type="text/plain")
 
     def chars_of(self, message: Incoming) -> int:
@@ -167,17 +166,17 @@ class WeCom(Platform):
                 raise NotDeliverable("no address to answer to")
             content = message.text.encode()[: tencent.BOT_BYTES].decode(errors="ignore")
             answer = {"msgtype": "markdown", "markdown": {"content": content}}
-            _login(account).post(message.token.removeprefix(url), json=answer)
+            _api(account).post(message.token.removeprefix(url), json=answer)
             return ""
-        login = _login(account)
+        api = _api(account)
         body: dict[str, Any] = {"touser": message.peer or message.chat, "agentid": int(account["agent_id"])}
         if message.file_name:
             files = {"media": (message.file_name, message.text.encode(), "application/octet-stream")}
-            media = login.ask("/cgi-bin/media/upload", params={"type": "file"}, files=files)
+            media = api.ask("/cgi-bin/media/upload", params={"type": "file"}, files=files)
             body |= {"msgtype": "file", "file": {"media_id": media.get("media_id")}}
         else:
             body |= {"msgtype": "text", "text": {"content": message.text}}
-        result = login.ask("/cgi-bin/message/send", json=body)
+        result = api.ask("/cgi-bin/message/send", json=body)
         if result.get("invaliduser"):  # of the one it is for
             raise NotDeliverable("not a user of this app")
         return str(result.get("msgid") or "")
@@ -185,12 +184,12 @@ class WeCom(Platform):
     def ask_name(self, peer: str, account: Account) -> str:
         if not account["corp_id"]:
             return ""
-        return str(_login(account).ask("/cgi-bin/user/get", "GET", params={"userid": peer}).get("name") or "")
+        return str(_api(account).ask("/cgi-bin/user/get", "GET", params={"userid": peer}).get("name") or "")
 
 
-def _login(account: Account) -> tencent.Login:
+def _api(account: Account) -> tencent.Api:
     parameters = {"corpid": account["corp_id"], "corpsecret": account["secret"]}
-    return tencent.Login("wecom", settings.WECOM_API_URL, "GET", "/cgi-bin/gettoken", parameters, CODES)
+    return tencent.Api(settings.WECOM_API_URL, "GET", "/cgi-bin/gettoken", parameters, CODES)
 
 
 def _opened(call: Call, account: Account, encrypted: str) -> bytes:
@@ -201,34 +200,32 @@ def _opened(call: Call, account: Account, encrypted: str) -> bytes:
 
 def _of_bot(body: Mapping[str, Any], account: Account, token: str, now: datetime) -> list[Incoming]:
     """What somebody wrote to a smart bot. Raises NotReadable."""
-    kind, sender, number = body.get("msgtype"), body.get("from"), body.get("msgid")
+    kind, user, number = body.get("msgtype"), text_of(body.get("from"), "userid"), text_of(body, "msgid")
     if kind in ("event", "stream"):  # a card that was pressed, the next part of an answer: not ours
         return []
-    user = sender.get("userid") if isinstance(sender, dict) else None
-    if not isinstance(kind, str) or not isinstance(user, str) or not user or not isinstance(number, str) or not number:
+    if not isinstance(kind, str) or not user or not number:
         raise NotReadable
     is_group, chat = body.get("chattype") == "group", body.get("chatid")
     if is_group and not isinstance(chat, str):
         raise NotReadable
     text = _words(kind, body.get(kind))
-    if is_group:
-        text = _without_mention(text, account.name)
-    return (
-        [
-            Incoming(
-                key=f"message:{number}",
-                chat=str(chat) if is_group else user,
-                is_group=is_group,
-                peer=user,
-                message=number,
-                text=text,
-                token=token,
-                sent_at=now,
-            )
-        ]
-        if text
-        else []
+    if is_group:  # only by a mention of the bot does a message of a group get here
+        mention = f"@{account.name}"
+        if account.name and mention in text:
+            text = text.replace(mention, "", 1).strip()
+        else:
+            text = _MENTION.sub("", text, count=1) if _MENTION.match(text) else text
+    message = Incoming(
+        key=f"message:{number}",
+        chat=str(chat) if is_group else user,
+        is_group=is_group,
+        peer=user,
+        message=number,
+        text=text,
+        token=token,
+        sent_at=now,
     )
+    return [message] if text else []
 
 
 def _words(kind: str, content: Any) -> str:
@@ -243,14 +240,5 @@ def _words(kind: str, content: Any) -> str:
         return " ".join(
             _words(kind, part.get(kind)) for kind, part in zip(kinds, parts, strict=True) if kind != "mixed"
         )
-    text = content.get("content")  # of a voice message what was understood of it
-    words = text.strip() if isinstance(text, str) else ""
+    words = text_of(content, "content").strip()  # of a voice message what was understood of it
     return " ".join(filter(None, [_PLACEHOLDERS.get(kind, ""), words]))
-
-
-def _without_mention(text: str, name: str) -> str:
-    """A text without the mention of the bot: only by one does a message of a group get here."""
-    mention = f"@{name}"
-    if name and mention in text:
-        return text.replace(mention, "", 1).strip()
-    return _MENTION.sub("", text, count=1) if _MENTION.match(text) else text

@@ -24,18 +24,18 @@ from channels_app.platforms.wire import (
     Conflicting,
     Incoming,
     Keep,
-    KeyRefused,
-    NotDeliverable,
     NotReadable,
     TryLater,
+    as_key_refused,
     read_json,
+    text_of,
 )
 
 log = structlog.get_logger(__name__)
 #: Between two signs of life; a connection is dead after two without an answer.
 BEAT_SECONDS, ANSWER_SECONDS = 30.0, 10.0
 #: Codes that pass: the system is busy, too many calls.
-_PASSING: Mapping[int, float | None] = {-1: None, 45009: 60.0, 45033: 1.0}
+CODES = tencent.Codes("wecom", passing={-1: None, 45009: 60.0, 45033: 1.0})
 _EVENT_OF_ANOTHER = "disconnected_event"
 Reader = Callable[[Mapping[str, Any], str], Sequence[Incoming]]
 
@@ -55,8 +55,8 @@ class Link:
         network.send(self._socket, json.dumps(frame, ensure_ascii=False))
         return number
 
-    def ask(self, command: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a request is answered, while another thread reads. Raises NotDeliverable, TryLater."""
+    def ask(self, command: str, body: Mapping[str, Any]) -> None:
+        """Send a request and wait for its answer, which another thread reads. Raises NotDeliverable, TryLater."""
         number, answers = f"{command}_{uuid4().hex}", SimpleQueue[Mapping[str, Any]]()
         self._waiting[number] = answers
         try:
@@ -66,7 +66,7 @@ class Link:
             raise TryLater("no answer", network.AGAIN_SECONDS) from None
         finally:
             del self._waiting[number]
-        return checked(answer)
+        CODES.check(answer)
 
     def beat(self) -> None:
         """Give a sign of life when it is due. Raises TryLater where the last two were not answered."""
@@ -89,16 +89,6 @@ class Link:
 #: The connections of this process, by bot.
 _links: dict[str, Link] = {}
 _opening = Lock()
-
-
-def checked(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An answer that says nothing went wrong. Raises NotDeliverable, TryLater."""
-    code = answer.get("errcode", 0)
-    if code in _PASSING:
-        raise TryLater(str(code), _PASSING[code])
-    if code != 0:
-        raise NotDeliverable(f"{code} {str(answer.get('errmsg', ''))[:100]}")
-    return answer
 
 
 def introduce(account: Account) -> None:
@@ -133,7 +123,7 @@ def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -
             for raw in network.frames(socket, is_over):
                 # Keep what a frame holds, or hand on what it answers
                 frame = _read(raw)
-                body, number = frame.get("body"), _number(frame)
+                body, number = frame.get("body"), text_of(frame.get("headers"), "req_id")
                 match frame.get("cmd"):
                     case "aibot_msg_callback":
                         try:
@@ -144,7 +134,7 @@ def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -
                             keep(messages, {})
                     case "aibot_event_callback":
                         event = body.get("event") if isinstance(body, dict) else None
-                        if isinstance(event, dict) and event.get("eventtype") == _EVENT_OF_ANOTHER:
+                        if text_of(event, "eventtype") == _EVENT_OF_ANOTHER:
                             raise Conflicting
                     case _:
                         link.answered(number, frame)
@@ -164,11 +154,9 @@ def _subscribe(socket: ClientConnection, link: Link, account: Account, stop: Cal
     number = link.start("aibot_subscribe", {"bot_id": account["bot_id"], "secret": account["bot_secret"]})
     for raw in network.frames(socket, lambda: stop() or time.monotonic() > end):
         frame = _read(raw)
-        if _number(frame) == number:
-            try:
-                checked(frame)
-            except NotDeliverable as refusal:
-                raise KeyRefused(str(refusal), "bot_secret") from None
+        if text_of(frame.get("headers"), "req_id") == number:
+            with as_key_refused("bot_secret"):
+                CODES.check(frame)
             return
     raise TryLater("no answer", network.AGAIN_SECONDS)
 
@@ -178,9 +166,3 @@ def _read(raw: str | bytes) -> Mapping[str, Any]:
         return read_json(raw)
     except NotReadable:
         return {}
-
-
-def _number(frame: Mapping[str, Any]) -> str:
-    headers = frame.get("headers")
-    number = headers.get("req_id") if isinstance(headers, dict) else None
-    return number if isinstance(number, str) else ""

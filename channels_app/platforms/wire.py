@@ -2,13 +2,14 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import Any, ClassVar, Self
 
-from cachetools import TTLCache
+from cachetools import TTLCache, cached
 from django.utils.functional import Promise
 
 from channels_app.models import MessageKind, Receiving
@@ -37,6 +38,15 @@ class KeyRefused(PlatformFailure):
     def __init__(self, reason: str = "", option: str = "") -> None:
         super().__init__(reason)
         self.option = option  # which of what its owner gave; empty: the first secret
+
+
+@contextmanager
+def as_key_refused(option: str = "") -> Iterator[None]:
+    """What is refused within is no message, but the one who asks: by this option, else by the first secret."""
+    try:
+        yield
+    except (KeyRefused, NotDeliverable) as refusal:
+        raise KeyRefused(str(refusal), option) from None
 
 
 class Conflicting(PlatformFailure):
@@ -197,11 +207,16 @@ def read_json(raw: str | bytes) -> dict[str, Any]:
     return body
 
 
+def text_of(body: Any, name: str) -> str:
+    """A text of an object a call holds; empty where it is none, or the object is none."""
+    value = body.get(name) if isinstance(body, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
 Keep = Callable[[Sequence[Incoming], Mapping[str, Any]], None]
 Clock = Callable[[], datetime]
 #: What people are called, also those without a name: asked for once an hour, by person and whatever the account has.
 names: TTLCache[tuple[Any, ...], str] = TTLCache(10_000, ttl=3600)
-_names_lock = Lock()
 
 
 class Platform(ABC):
@@ -252,19 +267,13 @@ class Platform(ABC):
         Raises KeyRefused, TryLater, NotReadable.
         """
 
+    @cached(names, lambda self, peer, account: (self.name, peer, *account.options.items()), Lock())
     def name_of(self, peer: str, account: Account) -> str:
         """What people call somebody, where messages do not say it; empty: nobody knows. Raises TryLater."""
-        place = (self.name, peer, *account.options.items())
-        with _names_lock:
-            name = names.get(place)
-        if name is None:
-            try:
-                name = self.ask_name(peer, account)
-            except (KeyRefused, NotDeliverable):  # without the right to ask for names everybody stays an id
-                name = ""
-            with _names_lock:
-                names[place] = name
-        return name
+        try:
+            return self.ask_name(peer, account)
+        except (KeyRefused, NotDeliverable):  # without the right to ask for names everybody stays an id
+            return ""
 
     def ask_name(self, peer: str, account: Account) -> str:
         """Ask the platform what people call somebody. Raises KeyRefused, NotDeliverable, TryLater."""

@@ -4,13 +4,12 @@ The vendor's package is not used for them: it keeps one token an app id for the 
 secret, so that a workspace could send by the token of another; and it takes 180 MB.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 
-from channels_app.platforms.network import Answer, ask, token_of
+from channels_app.platforms.network import Answer, Login, ask
 from channels_app.platforms.wire import Account, KeyRefused, NotDeliverable, PlatformFailure, TryLater
 
 #: open.feishu.cn/document/server-docs/api-call-guide/frequency-control; 230020 and 11232 are those of one chat and one
@@ -33,30 +32,23 @@ def server_of(account: Account) -> str:
 
 def call(account: Account, path: str, payload: Mapping[str, Any] | None = None, **more: Any) -> Mapping[str, Any]:
     """What a call answers. Raises KeyRefused, NotDeliverable, TryLater."""
-    for is_last in (False, True):
-        headers = {"Authorization": f"Bearer {_token(account, is_fresh=is_last)}"}
-        answer = ask(f"{server_of(account)}/open-apis{path}", payload, headers=headers, **more)
-        code = answer.body.get("code")
-        if code == 0:
-            return answer.body
-        if is_last or code not in _STALE_TOKEN:
-            raise _failure(answer)
-    raise AssertionError
-
-
-def _token(account: Account, *, is_fresh: bool) -> str:
-    """The tenant's token. Raises KeyRefused, TryLater."""
     server, app, secret = server_of(account), account["app_id"], account["app_secret"]
 
-    def get() -> tuple[str, float]:
+    def get(_is_fresh: bool) -> tuple[str, float]:
         url = f"{server}/open-apis/auth/v3/tenant_access_token/internal"
         answer = ask(url, {"app_id": app, "app_secret": secret})
         if answer.body.get("code") != 0:
-            failure = _failure(answer)
-            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+            raise _failure(answer)
         return str(answer.body.get("tenant_access_token", "")), float(answer.body.get("expire") or 0)
 
-    return token_of((server, app, hashlib.sha256(secret.encode()).hexdigest()), get, is_fresh=is_fresh)
+    def ask_by(token: str) -> Answer:
+        return ask(f"{server}/open-apis{path}", payload, headers={"Authorization": f"Bearer {token}"}, **more)
+
+    login = Login((server, app, secret), get)
+    answer = login.ask(ask_by, lambda answer: answer.body.get("code") in _STALE_TOKEN)
+    if answer.body.get("code") != 0:
+        raise _failure(answer)
+    return answer.body
 
 
 def _failure(answer: Answer) -> PlatformFailure:

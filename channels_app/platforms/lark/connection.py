@@ -16,7 +16,7 @@ import structlog
 
 from channels_app.platforms.lark.events import read
 from channels_app.platforms.network import AGAIN_SECONDS, LOOK_SECONDS
-from channels_app.platforms.wire import Account, Conflicting, Keep, KeyRefused, NotReadable, TryLater
+from channels_app.platforms.wire import Account, Conflicting, Keep, KeyRefused, NotReadable, TryLater, read_json
 
 log = structlog.get_logger(__name__)
 _SCRIPT = Path(__file__).with_name("connection_process.py")
@@ -74,7 +74,7 @@ def _take(line: str, account: Account, keep: Keep) -> None:
     messages = []
     if "event" in report:
         try:
-            messages = read(json.loads(report["event"]), account)
-        except (ValueError, RecursionError, NotReadable):  # acknowledged all the same: it will not be better next time
+            messages = read(read_json(report["event"]), account)
+        except NotReadable:  # acknowledged all the same: it will not be better next time
             log.warning("channel.not_readable", platform="lark")
     keep(messages, {})

@@ -29,15 +29,15 @@ from channels_app.platforms.wire import (
     Clock,
     Introduced,
     Keep,
-    KeyRefused,
-    NotDeliverable,
     NotGenuine,
     NotReadable,
     Option,
     Outgoing,
     Platform,
     Received,
+    as_key_refused,
     read_json,
+    text_of,
 )
 
 #: It calls again for seven hours, and does not say whether with a new time; the row it finds is what stops a replay.
@@ -86,18 +86,16 @@ class Lark(Platform):
     has_buttons = has_files = True
 
     def introduce(self, account: Account) -> Introduced:
-        try:
+        with as_key_refused():
             bot = ask(account, "/bot/v3/info", method="GET").get("bot") or {}
-        except NotDeliverable as refusal:
-            raise KeyRefused(str(refusal)) from None
         return Introduced(account=account["app_id"], name=bot.get("app_name") or "", id=bot.get("open_id") or "")
 
     def receive(self, call: Call, account: Account) -> Received:
         body = _opened(call, account)
         header = body.get("header")
-        call_token = header.get("token") if isinstance(header, dict) else body.get("token")
+        call_token = text_of(header if isinstance(header, dict) else body, "token")
         if token := account["verification_token"]:
-            if not isinstance(call_token, str) or not hmac.compare_digest(call_token.encode(), token.encode()):
+            if not hmac.compare_digest(call_token.encode(), token.encode()):
                 raise NotGenuine
         elif not account["encrypt_key"]:
             raise NotGenuine

@@ -24,7 +24,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import intake, network, platform_named, wecom, wecom_connection, wire
+from channels_app.platforms import intake, network, platform_named, wecom_connection, wire
 from channels_app.platforms.wire import Account, Conflicting, KeyRefused, NotDeliverable, Outgoing, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
@@ -249,8 +249,9 @@ def test_what_nobody_wrote_is_nothing(bot: Connection, api: FakeTencent, kind: s
     ("text", "words"),
     [("@小记 hello", "hello"), ("hello @小记", "hello"), ("@Else hello", "hello"), ("hello", "hello")],
 )
-def test_the_mention_of_the_bot_is_taken_out(text: str, words: str) -> None:
-    assert wecom._without_mention(text, "小记") == words
+def test_the_mention_of_the_bot_is_taken_out(bot: Connection, api: FakeTencent, text: str, words: str) -> None:
+    post_to_bot(bot, {**to_bot(api, ANN, "", group=GROUP), "text": {"content": text}})
+    assert IncomingMessage.objects.get().body["text"] == words
 
 
 def test_a_call_that_is_not_wecoms_is_turned_away_and_nothing_is_stored(
