@@ -5,14 +5,13 @@ The network is asked outside transactions; what came of it is stored in one: the
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from channels_app import addresses
@@ -27,6 +26,7 @@ from channels_app.models import (
     MessageState,
     OutgoingMessage,
 )
+from channels_app.people.peers import Peer
 from channels_app.platforms import platform_named
 from channels_app.platforms.wire import Incoming, Outgoing, Platform
 from channels_app.turns import TurnResult, report_turn
@@ -87,9 +87,21 @@ class Written:
         return caller_of(self.connection)
 
     @property
+    def writer(self) -> Peer:
+        """Who wrote it."""
+        return Peer(self.connection.channel.platform, self.incoming.peer)
+
+    @property
+    def actor(self) -> str:
+        """Its writer, where they change their own memory, as history and the audit log name them."""
+        return f"person:{self.writer.platform}:{self.writer.peer}"
+
+    @property
     def address(self) -> Address:
-        """Where it was written."""
-        return address_of(self.connection, self.incoming, self.row.chat.place)
+        """Where it was written: in a direct chat the peer, in a group the chat, under its own name, and the peer."""
+        incoming = self.incoming
+        place = self.row.chat.place if incoming.is_group else ""
+        return replace(self.private_address, chat=place, is_group=incoming.is_group, thread=incoming.thread)
 
     @property
     def private_address(self) -> Address:
@@ -120,19 +132,6 @@ def _language_of(text: str) -> str:
 def caller_of(connection: Connection) -> Caller:
     channel = connection.channel
     return connection.workspace.caller(f"channel:{channel.platform}:{channel.account}")
-
-
-def address_of(connection: Connection, incoming: Incoming, place: str) -> Address:
-    """The address of a message: in a direct chat the peer, in a group the chat, under its own name, and the peer."""
-    channel = connection.channel
-    return Address(
-        platform=channel.platform,
-        account=channel.account,
-        peer=incoming.peer,
-        chat=place if incoming.is_group else "",
-        is_group=incoming.is_group,
-        thread=incoming.thread,
-    )
 
 
 def answer(message: Written, clock: Clock) -> TurnResult | None:
@@ -231,19 +230,9 @@ def is_asked(caller: Caller, platform: str, account: str) -> bool:
 
 def take_offered(caller: Caller, platform: str, account: str, *, now: datetime) -> tuple[Written, Context] | None:
     """Give the next message of a connection to a bot that asks, if there is one in its reach; it has it for a while."""
-    rows = IncomingMessage.objects.filter(
-        workspace_id=caller.workspace_id,
-        state=MessageState.OFFERED,
-        offered_at=None,
-        connection__channel__platform=platform,
-        connection__channel__account=account,
-        connection__is_enabled=True,
-    )
-    for row in _with_place(rows).order_by("sent_at", "sequence", "pk")[:OFFERED_MOST]:
-        message = read_stored(row)
-        resolution = addresses.resolve_address(caller, message.address)
-        if not all(caller.may_reach(key) for key in (resolution.user_scope, resolution.chat_scope) if key):
-            continue
+    channel = {"connection__channel__platform": platform, "connection__channel__account": account}
+    for message in _offered_to(caller, offered_at=None, connection__is_enabled=True, **channel):
+        row = message.row
         if IncomingMessage.objects.filter(pk=row.pk, offered_at=None).update(offered_at=now):
             context = context_of(message, now=now)
             row.recall = context.recall.trace.uid if context.recall.trace else None
@@ -254,19 +243,21 @@ def take_offered(caller: Caller, platform: str, account: str, *, now: datetime) 
 
 def offered_message(caller: Caller, uid: UUID) -> Written:
     """A message that was given to a bot and is not answered yet. Raises MessageNotFound."""
-    rows = IncomingMessage.objects.filter(workspace_id=caller.workspace_id, uid=uid, state=MessageState.OFFERED)
-    row = _with_place(rows).first()
-    if row is None:
-        raise MessageNotFound
-    message = read_stored(row)
-    resolution = addresses.resolve_address(caller, message.address)
-    if not all(caller.may_reach(key) for key in (resolution.user_scope, resolution.chat_scope) if key):
+    message = next(_offered_to(caller, uid=uid), None)
+    if message is None:
         raise MessageNotFound
     return message
 
 
-def _with_place(rows: QuerySet[IncomingMessage]) -> QuerySet[IncomingMessage]:
-    return rows.select_related("chat", "connection__channel", "connection__workspace")
+def _offered_to(caller: Caller, **columns: Any) -> Iterator[Written]:
+    """The messages with these columns that wait for the owner's bot and are in its reach, in their order."""
+    rows = IncomingMessage.objects.filter(workspace_id=caller.workspace_id, state=MessageState.OFFERED, **columns)
+    rows = rows.select_related("chat", "connection__channel", "connection__workspace")
+    for row in rows.order_by("sent_at", "sequence", "pk")[:OFFERED_MOST]:
+        message = read_stored(row)
+        resolution = addresses.resolve_address(caller, message.address)
+        if all(caller.may_reach(key) for key in (resolution.user_scope, resolution.chat_scope) if key):
+            yield message
 
 
 def read_stored(row: IncomingMessage) -> Written:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from channels_app import addresses
 from channels_app.models import Connection, Contact, IncomingMessage, MessageKind, MessageState
@@ -28,7 +28,6 @@ from channels_app.platforms.notices import (
     FORGOTTEN,
     REPLACED,
     RUN,
-    actor_of,
     announce,
     note,
     plain_words,
@@ -80,6 +79,18 @@ _READ_WITHIN = timedelta(hours=1)  # what waited longer for its answer is asked 
 _LISTED, _CHARS = 30, 300
 #: Of the memories of a person what they are shown first; turns of the conversation are counted.
 _SHOWN = (EntryType.FACT, EntryType.USER_EXPLICIT, EntryType.NOTE)
+_PRIVACY = gettext_lazy(
+    "I remember what you write to me and what you say about yourself, so that I can answer better. In groups I use"
+    " what was said in that group. You see it with /memory, correct it with /correct, and have it forgotten with"
+    " /forget; /export gives you all of it. Whoever runs this bot can read it, put it right and erase it for good."
+)
+_HELP = gettext_lazy(
+    "Write to me as to anybody. Of what I remember:\n"
+    "/memory: what I know about you\n/memory 1: where that is from\n"
+    "/correct 1 …: how it really is\n/forget 1, /forget everything\n/why: what my last answer rested on\n"
+    "/export: all of it\n/link: the same memory from another account; /unlink: apart again\n"
+    "/privacy: who sees it\n/reset: a new conversation"
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,19 @@ def asked(message: Written, now: datetime) -> Command | None:
     command = read(message.incoming.text)
     if command is None or not (message.incoming.is_for_bot or message.incoming.text.startswith("/")):
         return None
-    return None if command.name == "yes" and not is_asked_to_forget(message, now) else command
+    if command.name != "yes":
+        return command
+    # Whether they were asked a moment ago whether everything is to be forgotten, and wrote nothing else since
+    theirs = {"connection": message.connection, "peer": message.incoming.peer}
+    contact = Contact.objects.filter(**theirs).first()
+    if not (contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR):
+        return None
+    rows = IncomingMessage.objects.filter(**theirs, kind=MessageKind.MESSAGE, received_at__gt=now - _READ_WITHIN)
+    read_rows = rows.exclude(state=MessageState.WAITING)
+    last = read_rows.order_by("-received_at", "-sent_at", "-sequence", "-pk").first()
+    before = read(last.body.get("text", "")) if last else None
+    is_asked = before is not None and before.name == "forget" and before.argument.lower() in _EVERYTHING
+    return command if is_asked else None
 
 
 def write_to_me_first(peer: str, connection: Connection) -> str:
@@ -141,7 +164,7 @@ def carry_out(message: Written, command: Command, *, now: datetime) -> None:
             case "why":
                 _why(message, now)
             case "privacy":
-                _answer(message, _privacy(message), now)
+                _answer(message, str(_PRIVACY), now)
             case "undo":
                 undo_last(message, now=now)
             case "link":
@@ -149,7 +172,7 @@ def carry_out(message: Written, command: Command, *, now: datetime) -> None:
             case "unlink":
                 _answer(message, _unlink(message, now), now)
             case "help":
-                _answer(message, _help(), now)
+                _answer(message, str(_HELP), now)
     except InvalidDraft as refusal:
         _answer(message, str(refusal), now)
 
@@ -188,8 +211,7 @@ def _in_use(message: Written, now: datetime, *, of_groups: bool = False) -> list
 
 def _show(message: Written, argument: str, now: datetime) -> None:
     if argument:
-        entry = _numbered(message, argument)
-        _answer(message, _origin_of(message, entry) if entry else _no_such_number(argument), now)
+        _answer(message, _origin_of(message, _numbered(message, argument)), now)
         return
     rows = _in_use(message, now)
     facts = [entry for entry in rows if entry.type in _SHOWN]
@@ -202,8 +224,7 @@ def _show(message: Written, argument: str, now: datetime) -> None:
         lines.append(ngettext("And %(n)d piece of our talk.", "And %(n)d pieces of our talk.", talk) % {"n": talk})
     if facts:
         lines.append(_("/memory 1 says where it is from; /correct 1 … and /forget 1 change it."))
-    account = Peer(message.connection.channel.platform, message.incoming.peer)
-    if linking.is_waiting(message.workspace.pk, account, now=now):
+    if linking.is_waiting(message.workspace.pk, message.writer, now=now):
         text = _(
             "Your accounts were linked or unlinked just now; their memories are on their way. Ask again in a minute."
         )
@@ -211,17 +232,16 @@ def _show(message: Written, argument: str, now: datetime) -> None:
     _answer(message, "\n".join(lines), now)
 
 
-def _numbered(message: Written, argument: str) -> Entry | None:
-    """The memory behind a number of the last list."""
-    uids = _contact(message).listed
+def _numbered(message: Written, argument: str) -> Entry:
+    """The memory behind a number of the last list. Raises InvalidDraft."""
+    uids, entry = _contact(message).listed, None
     number = int(argument) if argument.isdecimal() and len(argument) < 5 else 0
-    if not 0 < number <= len(uids):
-        return None
-    return own_entries(message, of_groups=True).filter(uid=uids[number - 1]).select_related("scope").first()
-
-
-def _no_such_number(argument: str) -> str:
-    return _("There is no number %(n)s in the last list. /memory shows it.") % {"n": argument[:20]}
+    if 0 < number <= len(uids):
+        rows = own_entries(message, of_groups=True).filter(uid=uids[number - 1])
+        entry = rows.select_related("scope").first()
+    if entry is None:
+        raise InvalidDraft(_("There is no number %(n)s in the last list. /memory shows it.") % {"n": argument[:20]})
+    return entry
 
 
 def _origin_of(message: Written, entry: Entry) -> str:
@@ -245,9 +265,8 @@ def _origin_of(message: Written, entry: Entry) -> str:
 def _correct_numbered(message: Written, argument: str, now: datetime) -> None:
     number, text = [*argument.split(maxsplit=1), "", ""][:2]
     entry = _numbered(message, number)
-    if entry is None or not text:
-        _answer(message, _no_such_number(number) if entry is None else _("/correct 1 and then how it really is."), now)
-        return
+    if not text:
+        raise InvalidDraft(_("/correct 1 and then how it really is."))
     _correct(message, entry, text, now)
 
 
@@ -277,21 +296,22 @@ def _correct_last(message: Written, text: str, now: datetime) -> None:
 
 def _correct(message: Written, entry: Entry, text: str, now: datetime) -> None:
     """Give a memory other words; what was only said in a conversation goes, and what is right is written down."""
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     before = shown_words(entry)
     if entry.type in _SHOWN and not entry.path:
         step = EditStep(columns={"content": text})
         run = f"{RUN}{message.row.uid}"
-        with acting(actor):
+        with acting(message.actor):
             scope = entries.lock_scopes([entry.scope])[entry.scope_id]
-            batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason=CORRECTED)
-            with acting(actor, batch=batch.pk, run=run):
-                entries.update(entry, Edit(columns={"content": text}), now=now, actor=actor)
+            batch = batches.begin_applied(
+                scope, name=step.verb, run=run, actor=message.actor, now=now, reason=CORRECTED
+            )
+            with acting(message.actor, batch=batch.pk, run=run):
+                entries.update(entry, Edit(columns={"content": text}), now=now, actor=message.actor)
                 batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
     else:
         _take_out(message, [entry], now, reason=REPLACED)
         _save(message, text, now)
-    note(message, actor, {"corrected": 1}, now=now)
+    note(message, {"corrected": 1}, now=now)
     _answer(message, _("Corrected: %(before)s is now “%(after)s”.") % {"before": before, "after": text}, now)
 
 
@@ -312,10 +332,11 @@ def _save(message: Written, text: str, now: datetime) -> Entry:
 
 def _take_out(message: Written, rows: Sequence[Entry], now: datetime, *, reason: str = FORGOTTEN) -> list[Batch]:
     """Take memories out of use with their copies in groups; the batches, by which they are brought back."""
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     copies = entries.copies_to_expire(rows, message.caller.may_reach)
     own = {entry.pk: entry for entry in [*rows, *copies]}
-    result = bulk_actions.apply_action(list(own.values()), bulk_actions.EXPIRE, now=now, actor=actor, reason=reason)
+    result = bulk_actions.apply_action(
+        list(own.values()), bulk_actions.EXPIRE, now=now, actor=message.actor, reason=reason
+    )
     return result.batches
 
 
@@ -324,33 +345,11 @@ def _forget(message: Written, argument: str, now: datetime) -> None:
         Contact.objects.filter(pk=_contact(message).pk).update(asked_to_forget_at=now)
         _answer(message, _("Shall I forget everything I know about you? Write “yes” within five minutes."), now)
         return
+    if not argument:
+        raise InvalidDraft(_("/forget 1, or /forget everything."))
     entry = _numbered(message, argument)
-    if entry is None:
-        _answer(message, _no_such_number(argument) if argument else _("/forget 1, or /forget everything."), now)
-        return
     undo_batches = _take_out(message, [entry], now)
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
-    note(message, actor, {"forgotten": 1}, now=now)
-    text = _("Forgotten: %(words)s") % {"words": shown_words(entry)}
-    _answer(message, _with_way_back(message, text), now, buttons=_back(undo_batches))
-
-
-def _back(undo_batches: Sequence[Batch]) -> tuple[Button, ...]:
-    runs = {batch.run.removeprefix(RUN) for batch in undo_batches}
-    return tuple(Button(label=_("Undo"), target=f"{BACK}{run}") for run in sorted(runs)[:1])
-
-
-def is_asked_to_forget(message: Written, now: datetime) -> bool:
-    """Whether somebody was asked a moment ago whether everything is to be forgotten, and wrote nothing else since."""
-    theirs = {"connection": message.connection, "peer": message.incoming.peer}
-    contact = Contact.objects.filter(**theirs).first()
-    if not (contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR):
-        return False
-    rows = IncomingMessage.objects.filter(**theirs, kind=MessageKind.MESSAGE, received_at__gt=now - _READ_WITHIN)
-    read_rows = rows.exclude(state=MessageState.WAITING)
-    last = read_rows.order_by("-received_at", "-sent_at", "-sequence", "-pk").first()
-    command = read(last.body.get("text", "")) if last else None
-    return command is not None and command.name == "forget" and command.argument.lower() in _EVERYTHING
+    _say_forgotten(message, _("Forgotten: %(words)s") % {"words": shown_words(entry)}, 1, undo_batches, now)
 
 
 def _forget_everything(message: Written, now: datetime) -> None:
@@ -360,15 +359,17 @@ def _forget_everything(message: Written, now: datetime) -> None:
     undo_batches = _take_out(message, rows, now) if rows else []
     session, _resolution, _scopes = addresses.open_session(message.caller, message.private_address, now=now)
     conversations.reset(session, now=now)
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
-    note(message, actor, {"forgotten": len(rows)}, now=now)
     text = ngettext("%(n)d memory is forgotten.", "%(n)d memories are forgotten.", len(rows)) % {"n": len(rows)}
-    _answer(message, _with_way_back(message, text), now, buttons=_back(undo_batches))
+    _say_forgotten(message, text, len(rows), undo_batches, now)
 
 
-def _with_way_back(message: Written, text: str) -> str:
-    """A text with how to undo what it says, where there are no buttons."""
-    return text if message.platform.has_buttons else f"{text}\n{_('Not right? Write /undo.')}"
+def _say_forgotten(message: Written, text: str, count: int, undo_batches: Sequence[Batch], now: datetime) -> None:
+    """Say so, with a way to undo it: a button, or what to write where there are none."""
+    note(message, {"forgotten": count}, now=now)
+    runs = sorted({batch.run.removeprefix(RUN) for batch in undo_batches})
+    buttons = tuple(Button(label=_("Undo"), target=f"{BACK}{run}") for run in runs[:1])
+    words = text if message.platform.has_buttons else f"{text}\n{_('Not right? Write /undo.')}"
+    _answer(message, words, now, buttons=buttons)
 
 
 def _export(message: Written, now: datetime) -> None:
@@ -427,39 +428,33 @@ def _link(message: Written, code: str, now: datetime) -> str:
     other = fresh.exclude(pk=contact.pk).select_related("connection__channel").first()
     if other is None or other.connection.channel.dm_scope != DmScope.PER_PEER:
         return _("This code is not known, or its time is over.")
-    peers = [
-        Peer(other.connection.channel.platform, other.peer),
-        Peer(message.connection.channel.platform, message.incoming.peer),
-    ]
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
+    peers = [Peer(other.connection.channel.platform, other.peer), message.writer]
     unused = Contact.objects.filter(pk=other.pk, link_code=other.link_code)
     try:
         with transaction.atomic():  # a refusal uses no code up
             if not unused.update(link_code="", link_code_at=None):
                 return _("This code is not known, or its time is over.")
-            linking.link(workspace, peers, actor=actor, now=now)
+            linking.link(workspace, peers, actor=message.actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
     linking.unite_soon()
-    note(message, actor, {"linked": 1}, now=now)
+    note(message, {"linked": 1}, now=now)
     return _("Linked: your two accounts share one memory. /unlink takes that back.")
 
 
 def _unlink(message: Written, now: datetime) -> str:
     """Make an account a person of its own again: what each had, and wrote since, is theirs. What to say of it."""
     contact, workspace = _contact(message), message.workspace
-    account = Peer(message.connection.channel.platform, message.incoming.peer)
-    identity = linking.identity_of(workspace.pk, account)
-    if identity is None or not linking.is_linked(identity) or len(with_linked(workspace.pk, [account])) < 2:
+    identity = linking.identity_of(workspace.pk, message.writer)
+    if identity is None or not linking.is_linked(identity) or len(with_linked(workspace.pk, [message.writer])) < 2:
         return _("This account is not linked to another.")
-    actor = actor_of(account.platform, account.peer)
     try:
-        linking.separate(identity, actor=actor, now=now)
+        linking.separate(identity, actor=message.actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
     linking.unite_soon()
     Contact.objects.filter(pk=contact.pk).update(listed=[], link_code="", link_code_at=None)
-    note(message, actor, {"unlinked": 1}, now=now)
+    note(message, {"unlinked": 1}, now=now)
     return _(
         "Unlinked: this account has a memory of its own again, within a few minutes with all it had before and what"
         " you wrote from it since."
@@ -468,21 +463,3 @@ def _unlink(message: Written, now: datetime) -> str:
 
 def _digest(code: str) -> str:
     return sha256(code.encode()).hexdigest()
-
-
-def _privacy(message: Written) -> str:
-    return _(
-        "I remember what you write to me and what you say about yourself, so that I can answer better. In groups I use"
-        " what was said in that group. You see it with /memory, correct it with /correct, and have it forgotten with"
-        " /forget; /export gives you all of it. Whoever runs this bot can read it, put it right and erase it for good."
-    )
-
-
-def _help() -> str:
-    return _(
-        "Write to me as to anybody. Of what I remember:\n"
-        "/memory: what I know about you\n/memory 1: where that is from\n"
-        "/correct 1 …: how it really is\n/forget 1, /forget everything\n/why: what my last answer rested on\n"
-        "/export: all of it\n/link: the same memory from another account; /unlink: apart again\n"
-        "/privacy: who sees it\n/reset: a new conversation"
-    )

@@ -46,11 +46,6 @@ _MOST, _CHARS = 5, 160
 DAILY = timedelta(days=1)
 
 
-def actor_of(platform: str, peer: str) -> str:
-    """A person who changes their own memory, as history and the audit log name them."""
-    return f"person:{platform}:{peer}"
-
-
 def announce_turn(message: Written, result: TurnResult, *, now: datetime) -> None:
     """Tell of what a turn asked to have kept."""
     if message.connection.notices != NoticeMode.EACH:
@@ -156,8 +151,7 @@ def undo_last(message: Written, *, now: datetime) -> None:
     """Undo what was done last: bring back what was forgotten, the words before a correction, or take back what was
     kept.
     """
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
-    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=actor, state=BatchState.APPLIED)
+    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=message.actor, state=BatchState.APPLIED)
     of_chats = mine.filter(run__startswith=RUN, reason__in=(FORGOTTEN, CORRECTED, REPLACED))
     batch = of_chats.order_by("-created_at", "-pk").first()
     notice = _open_notices(message).order_by("-pk").first()
@@ -184,35 +178,33 @@ def undo_notice(message: Written, uid: str, *, now: datetime) -> None:
     if notice is None:
         send(message, _("There is nothing to undo."), now=now, is_private=True)
         return
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
     rows = list(visible_entries(message.caller).filter(LIVE).filter(uid__in=notice.entries).select_related("scope"))
     if rows:
-        bulk_actions.apply_action(rows, bulk_actions.EXPIRE, now=now, actor=actor, reason="undone in the chat")
+        bulk_actions.apply_action(rows, bulk_actions.EXPIRE, now=now, actor=message.actor, reason="undone in the chat")
     Notice.objects.filter(pk=notice.pk).update(undone_at=now)
-    note(message, actor, {"undone": len(rows)}, now=now)
+    note(message, {"undone": len(rows)}, now=now)
     send(message, _("Undone: it is no longer remembered."), now=now, is_private=True)
 
 
 def bring_back(message: Written, run: str, *, now: datetime) -> None:
     """Bring back what somebody had forgotten; nothing but what they themselves took out."""
-    actor = actor_of(message.connection.channel.platform, message.incoming.peer)
-    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=actor, run=f"{RUN}{run}")
+    mine = Batch.objects.filter(workspace_id=message.workspace.pk, actor=message.actor, run=f"{RUN}{run}")
     count = 0
     for batch in mine.filter(state=BatchState.APPLIED).order_by("pk"):
         try:
-            undo = batches.plan_undo(batch, actor=actor, now=now, reason="undone in the chat")
+            undo = batches.plan_undo(batch, actor=message.actor, now=now, reason="undone in the chat")
             count += sum(batches.apply_batch(undo, now=now).counts.values())
         except PlatformError:  # undone already
             continue
-    note(message, actor, {"restored": count}, now=now)
+    note(message, {"restored": count}, now=now)
     send(message, _("It is remembered again.") if count else _("There is nothing to undo."), now=now, is_private=True)
 
 
-def note(message: Written, actor: str, details: dict[str, object], *, now: datetime) -> None:
+def note(message: Written, details: dict[str, object], *, now: datetime) -> None:
     """Write down in the audit log what a person did to their memory; no words of it."""
     AuditRecord.note(
         AuditEvent.OWN_MEMORY,
-        actor=actor,
+        actor=message.actor,
         at=now,
         workspace_id=message.workspace.pk,
         about=str(message.connection),
