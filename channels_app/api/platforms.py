@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from channels_app.platforms import call_answers, intake
+from channels_app.platforms import call_answers, intake, platform_named
 from channels_app.platforms.wire import CALL_MAX, Call, NotGenuine, NotReadable
 from memories.secrets import SecretUnreadable
 from memories.tenancy import row_level_security
@@ -54,9 +54,10 @@ def called(request: HttpRequest, platform: str, uid: UUID) -> HttpResponse:
             now=timezone.now(),
         )
         received = intake.receive(connection, call)
-        if received.messages and intake.is_answered_in_call(connection):
+        vendor, account = platform_named(platform), intake.cached_account(connection)
+        if received.messages and vendor.is_answered_in_call(account):
             text = call_answers.answer_to(connection, received, clock=timezone.now, sleep=time.sleep)
-            received = intake.reply(connection, text, call) if text else received
+            received = vendor.reply(text, call, account) if text else received
     except NotGenuine:
         log.warning("channel.not_genuine", platform=platform)
         return _refused(401, "This is not proven to be the platform's.")

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from cachetools import TTLCache
+from cachetools import TTLCache, cached
 from django.db import transaction
 
 from channels_app.models import AT_PLATFORM, Connection, MessageKind
@@ -33,18 +33,6 @@ _connections: TTLCache[UUID, Connection] = TTLCache(maxsize=256, ttl=2)
 _reading = Lock()
 
 
-def cached_account(connection: Connection) -> Account:
-    """The same as `account_of`, of a few seconds ago: reading secrets takes longer than all else of a call."""
-    key = (connection.pk, connection.version)
-    with _reading:
-        account = _accounts.get(key)
-    if account is None:
-        account = account_of(connection)
-        with _reading:
-            _accounts[key] = account
-    return account
-
-
 def forget_accounts() -> None:
     """Read connections and their secrets anew; other processes do so within seconds."""
     with _reading:
@@ -61,6 +49,12 @@ def account_of(connection: Connection) -> Account:
         options[name] = secrets.read(connection.secret_name(name), workspace=connection.workspace) or ""
     bot = {name: connection.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
     return Account(options, channel=connection.channel.account, receiving=connection.receiving, **bot)
+
+
+@cached(_accounts, lambda connection: (connection.pk, connection.version), _reading)
+def cached_account(connection: Connection) -> Account:
+    """The same, of a few seconds ago: reading secrets takes longer than all else of a call."""
+    return account_of(connection)
 
 
 def connection_with(uid: UUID) -> Connection | None:
@@ -84,16 +78,6 @@ def receive(connection: Connection, call: Call) -> Received:
     received = platform_named(connection.channel.platform).receive(call, cached_account(connection))
     keep(connection, received.messages, now=call.now)
     return received
-
-
-def is_answered_in_call(connection: Connection) -> bool:
-    """Whether its account sends nothing by itself."""
-    return platform_named(connection.channel.platform).is_answered_in_call(cached_account(connection))
-
-
-def reply(connection: Connection, text: str, call: Call) -> Received:
-    """The answer to a call that holds a text."""
-    return platform_named(connection.channel.platform).reply(text, call, cached_account(connection))
 
 
 def keep(

@@ -82,14 +82,6 @@ def work_on(chat: Chat, clock: Clock) -> None:
     _Work(chat, clock).until_nothing_waits()
 
 
-def work_chat(clock: Clock, pulled: Collection[int] = ()) -> bool:
-    """Take up a chat and do what is to be done in it; False when there is none."""
-    chat = claim_chat(now=clock(), pulled=pulled)
-    if chat is not None:
-        work_on(chat, clock)
-    return chat is not None
-
-
 class LeaseLost(Exception):
     """Another process works on this chat now."""
 

@@ -10,8 +10,7 @@ from django.db import connections
 from playwright.sync_api import Page, expect
 
 from channels_app.models import Answerer, Channel, Connection, Receiving
-from channels_app.platforms import work
-from tests.channels_app.platforms.conftest import echoing, later
+from tests.channels_app.platforms.conftest import echoing, work_through
 from tests.journeys.conftest import make_bakery
 from tests.memories.llm.conftest import point_to
 from tests.memories.llm.fake_server import FakeModel
@@ -24,7 +23,7 @@ def working() -> Iterator[None]:
 
     def work_on() -> None:
         while not is_over.wait(0.05):
-            work.work_chat(later(1))
+            work_through()
         connections.close_all()
 
     thread = threading.Thread(target=work_on)

@@ -68,5 +68,6 @@ def arrive(connection: Connection, *updates: dict[str, Any]) -> int:
 
 def work_through(seconds: float = 1.0, pulled: Collection[int] = ()) -> None:
     """Everything that waits is done, so many seconds later, by a process that receives for these connections."""
-    while work.work_chat(later(seconds), pulled):
-        continue
+    clock = later(seconds)
+    while chat := work.claim_chat(now=clock(), pulled=pulled):
+        work.work_on(chat, clock)
