@@ -115,10 +115,8 @@ class ConnectionForm(forms.ModelForm[Connection]):
         elif isinstance(self.introduction, PlatformFailure):
             self.add_error(None, _("The platform cannot be reached at the moment: nothing was saved."))
         elif isinstance(self.introduction, Introduced) and self.instance.pk is None and data.get("workspace"):
-            place = {"platform": self.platform.name, "account": self.introduction.account}
-            if Connection.objects.filter(
-                workspace=data["workspace"], **{f"channel__{name}": value for name, value in place.items()}
-            ).exists():
+            rows = Connection.objects.filter(workspace=data["workspace"], channel__platform=self.platform.name)
+            if rows.filter(channel__account=self.introduction.account).exists():
                 self.add_error(None, _("%(bot)s is connected already.") % {"bot": self.introduction.account})
         return data
 
@@ -348,11 +346,6 @@ def call_url(connection: Connection) -> str:
     return f"{settings.PUBLIC_URL}{reverse('platform_call', args=[connection.channel.platform, connection.uid])}"
 
 
-def page_url(connection: Connection) -> str:
-    """Where people write to a bot that has a page here."""
-    return f"{settings.PUBLIC_URL}{reverse('chat_page', args=[connection.uid])}"
-
-
 def _kept(platform: Platform, row: Connection | None) -> set[str]:
     """The options of a connection of which a secret is kept."""
     if row is None:
@@ -440,7 +433,7 @@ def status_of(row: Connection) -> dict[str, Any]:
     steps = [Step(gettext("The key"), identity, not row.problem)]
     if platform.has_page:
         text = gettext("Open it and write; whoever may open it is set below.")
-        address = page_url(row)
+        address = f"{settings.PUBLIC_URL}{reverse('chat_page', args=[row.uid])}"  # where people write
         steps = [Step(gettext("The page"), text, True, address if settings.PUBLIC_URL else "", address)]
     elif row.receiving == Receiving.WEBHOOK:
         text = gettext("Where the platform calls: paste it there, as the guide to this platform says.")
