@@ -11,27 +11,32 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule, Task
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
 
 from memories.admin import labels
-from memories.admin.access import visible_workspaces, workspace_choice
+from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces, workspace_choice
 from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.lists import saved_file
 from memories.admin.pages import column, show_zone_of
-from memories.audit.models import AuditEvent
-from memories.choices import JobState
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.batches import of_run
+from memories.choices import BatchState, JobState
 from memories.jobs import Job
-from memories.models import JobRun, Workspace
-from memories.staff.rights import needs, workspaces_of
+from memories.models import Batch, JobRun, Workspace
+from memories.staff.rights import VIEW, needs, workspaces_of
 from memories.staff.roles import Right
-from memplatform.operations.admin import JobRunAdmin, drill_report
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.registry import JOBS, PREFIX
 
 LIST = "admin:memories_jobrun_changelist"
+SHOWN = 50  # batches of a run
 
 
 @dataclass
@@ -104,12 +109,83 @@ DRY_RUN = Action(
 
 
 @admin.register(JobRun)
-class JobRunPage(JobRunAdmin):
-    """The list of runs under a table of jobs; members run those of their workspaces, superusers all."""
+class JobRunPage(RestrictedAdmin):
+    """What each job did for each workspace and day, under a table of jobs.
+
+    Members see and run those of their workspaces; those of the whole platform are for superusers.
+    """
 
     change_list_template = "admin/memplatform/jobs.html"
-    # What the job does.
+    members_may = VIEW
+    has_history = False
+    list_display = [
+        "started_at", "job_name", "workspace", "local_date", "colored_state", "counts_label", "took", "begun_by",
+    ]  # fmt: skip
+    list_display_links = ["started_at", "job_name"]
+    list_filter = [("state", ChoicesDropdownFilter)]
+    list_select_related = ["workspace"]
+    search_fields = ["job"]
+    ordering = ["-started_at", "-id"]
+    fields = [
+        ("job_name", "colored_state"), ("workspace", "local_date"), "begun_by",
+        ("started_at", "finished_at", "attempts"), "counts_label", "made", "report", "error",
+    ]  # fmt: skip
+    readonly_fields = ["job_name", "colored_state", "begun_by", "counts_label", "made", "report"]
     job_name = column(_("job"), lambda run: job_title(run.job), ordering="job")
+    colored_state = column(
+        _("state"),
+        lambda run: JobState(run.state).label,
+        label=Colors(
+            {
+                JobState.QUEUED.label: None,
+                JobState.RUNNING.label: "info",
+                JobState.DONE.label: "success",
+                JobState.FAILED.label: "danger",
+            }
+        ),
+    )
+    counts_label = column(_("counts"), lambda run: labels.counts_label(run.counts))
+
+    @display(description=_("begun by"))
+    def begun_by(self, run: JobRun) -> str:
+        if not run.asked:
+            return gettext("itself")
+        who = labels.actor_label(run.actor)
+        return gettext("%(actor)s, dry") % {"actor": who} if run.is_dry else who
+
+    @display(description=_("took"))
+    def took(self, run: JobRun) -> str:
+        """Of a job that runs every minute a row adds up a day, whose length says nothing."""
+        is_a_day = run.workspace_id is None and not run.asked
+        return (
+            f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at and not is_a_day else "—"
+        )
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A drill makes a report and no batches, other jobs the other way round."""
+        left_out = "made" if obj and obj.job == "leak-drill" else "report"
+        return [field for field in super().get_fields(request, obj) if field != left_out]
+
+    @display(description=_("signed report"))
+    def report(self, run: JobRun) -> str:
+        """A link to it, once there is one."""
+        if _report_of(run) is None:
+            return "—"
+        address = reverse("admin:memories_jobrun_report", args=[run.pk])
+        return format_html('<a class="mp-link" href="{}">{}</a>', address, f"leak-drill-{run.pk}.json")
+
+    @display(description=_("batches"))
+    def made(self, run: JobRun) -> str:
+        """Links to the batches it planned or applied, one a scope."""
+        if run.workspace_id is None:
+            return "—"
+        mine = Batch.objects.filter(of_run(runs.run_name(run)), workspace=run.workspace)
+        batches = mine.select_related("scope").order_by("pk")
+        links = [
+            (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
+            for row in batches[:SHOWN]
+        ]
+        return format_html_join(mark_safe("<br>"), '<a class="mp-link" href="{}">{} · {}</a>', links) or "—"
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> JobRun | None:
         """A run that goes by what the job does, in the title of its page as well."""
@@ -130,7 +206,7 @@ class JobRunPage(JobRunAdmin):
     @needs("view")
     def drill_report(self, request: HttpRequest, pk: int) -> HttpResponse:
         """What a leak drill found, signed, as a file to verify."""
-        report = drill_report(self.reach(request, str(pk), "view"))
+        report = _report_of(self.reach(request, str(pk), "view"))
         if report is None:
             raise Http404
         text = json.dumps(report, indent=1, ensure_ascii=False)
@@ -197,3 +273,10 @@ def _newest_runs(workspace: Workspace | None) -> dict[str, JobRun]:
     """The last run of each job that was no dry run."""
     ran = JobRun.objects.filter(workspace=workspace, is_dry=False).order_by("job", "-started_at", "-pk").distinct("job")
     return {run.job: run for run in ran}
+
+
+def _report_of(run: JobRun) -> dict[str, Any] | None:
+    """The signed report of a run of the leak drill, as the audit log keeps it."""
+    drills = AuditRecord.objects.filter(event=AuditEvent.DRILLED, workspace=run.workspace)
+    newest = drills.filter(details__run=runs.run_name(run)).order_by("-pk").first()
+    return newest.details["report"] if newest else None
