@@ -40,7 +40,7 @@ class HostRefused(Exception):
 
 @dataclass(frozen=True)
 class Identity:
-    """What a host is known by."""
+    """What a host is known by: columns of its row."""
 
     name: str
     uid: UUID
@@ -61,7 +61,7 @@ def identity(data: Path, parts: Sequence[str]) -> Identity:
             uid=_mark(data / _DATA_MARK),
             parts=tuple(parts),
             folder=_mark(layout.root() / FOLDER_MARK) if has_files else None,
-            folder_path=str(layout.root()) if has_files else "",
+            folder_path=str(layout.root())[:1000] if has_files else "",
             signing_keys=_fingerprints(signing),
             sealing_keys=_fingerprints([*settings.SECRETS_KEYS, *signing]),
         )
@@ -82,14 +82,9 @@ def join(host: Identity, *, now: datetime, is_alone: bool = False) -> None:
             rivals.delete()
         _require_fit(host, rivals, now)
         columns = {
-            "uid": host.uid,
-            "parts": list(host.parts),
+            **vars(host),
             "version": environment.version(),
             "pid": os.getpid(),
-            "folder": host.folder,
-            "folder_path": host.folder_path[:1000],
-            "signing_keys": list(host.signing_keys),
-            "sealing_keys": list(host.sealing_keys),
             "started_at": now,
             "seen_at": now,
             "stopped_at": None,

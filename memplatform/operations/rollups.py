@@ -190,18 +190,11 @@ def stocks_due(now: datetime) -> QuerySet[Workspace]:
     return Workspace.objects.exclude(pk__in=MostRecalled.objects.filter(at__gte=slot_of(now)).values("workspace_id"))
 
 
-def take_stocks_due(*, now: datetime) -> int:
-    """Count the stock of every workspace that is due, each in a transaction of its own; how many."""
-    count = 0
-    for workspace in stocks_due(now):
-        take_stock(workspace, now=now)
-        count += 1
-    return count
-
-
 def take_stock(workspace: Workspace, *, now: datetime) -> None:
-    """Count what a workspace holds, in place of what was counted in the same slot."""
-    at, rows = slot_of(now), stock_of(workspace, now)
+    """Count what a workspace holds, by channel, type and state, in place of what was counted in the same slot."""
+    at, policies = slot_of(now), Policy.objects.of(workspace.pk)
+    stock = count_by_state(Entry.objects.filter(workspace=workspace), policies.over(now), policies.over(now + SOON))
+    rows = [EntryStock(workspace=workspace, at=at, **row) for row in stock]
     top = list(
         EntryAccess.objects.filter(workspace=workspace, access_count__gt=0)
         .order_by("-access_count", "entry_id")
@@ -215,13 +208,6 @@ def take_stock(workspace: Workspace, *, now: datetime) -> None:
         )
         EntryStock.objects.filter(workspace=workspace, at=at).delete()
         EntryStock.objects.bulk_create(rows)
-
-
-def stock_of(workspace: Workspace, now: datetime) -> list[EntryStock]:
-    """The stock of this moment, by channel, type and state."""
-    policies = Policy.objects.of(workspace.pk)
-    rows = count_by_state(Entry.objects.filter(workspace=workspace), policies.over(now), policies.over(now + SOON))
-    return [EntryStock(workspace=workspace, at=slot_of(now), **row) for row in rows]
 
 
 def count_by_state(entries: EntryQuerySet, over: Q, ending: Q) -> Iterable[Any]:
@@ -267,7 +253,10 @@ def roll_up(*, now: datetime) -> dict[str, int]:
         hours += take_hour(hour, now=now)
     forget_old(now=now)
     incidents.forget_old(now=now)
-    return {"hours": hours, "stocks": take_stocks_due(now=now)}
+    workspaces = list(stocks_due(now))
+    for workspace in workspaces:
+        take_stock(workspace, now=now)
+    return {"hours": hours, "stocks": len(workspaces)}
 
 
 def count_due(*, now: datetime) -> dict[str, int]:
@@ -302,12 +291,10 @@ def take_hour(hour: datetime, *, now: datetime) -> bool:
                 return False
         result = measure(hour, hour + HOUR)
         HourlyCount.objects.filter(hour=hour).delete()
-        HourlyCount.objects.bulk_create(
-            HourlyCount(**_columns(place), **counts) for place, counts in result.counts.items()
-        )
+        HourlyCount.objects.bulk_create(HourlyCount(**vars(place), **counts) for place, counts in result.counts.items())
         HourlyTime.objects.filter(hour=hour).exclude(step__in=LAGS).delete()
         HourlyTime.objects.bulk_create(
-            HourlyTime(**_columns(place), step=step, counts=counts_of(buckets))
+            HourlyTime(**vars(place), step=step, counts=counts_of(buckets))
             for (place, step), buckets in result.times.items()
         )
         row = RolledHour(hour=hour, taken_at=now)
@@ -325,7 +312,3 @@ def forget_old(*, now: datetime) -> int:
         EntryStock.objects.filter(at__lt=before),
     )
     return sum(rows.delete()[0] for rows in old)
-
-
-def _columns(place: Place) -> dict[str, object]:
-    return {"hour": place.hour, "workspace_id": place.workspace_id, "channel": place.channel}

@@ -5,7 +5,6 @@ workspace's own time zone: the tick asks every 15 minutes which are due (memplat
 """
 
 import ast
-from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 
 import structlog
@@ -73,7 +72,7 @@ def sync_schedules(*, now: datetime) -> None:
             elif name.startswith(PREFIX):
                 row.delete()
                 log.warning("schedule.dropped", schedule=name, id=row.pk)
-            elif problem := invalid_reason(row):
+            elif problem := _invalid_field(row):
                 Schedule.objects.filter(pk=row.pk).update(repeats=0)  # off, and kept for its owner to mend
                 log.error("schedule.quarantined", schedule=name or str(row.pk), id=row.pk, problem=problem)
         for name, job in jobs_by_name.items():
@@ -94,29 +93,27 @@ def sync_schedules(*, now: datetime) -> None:
                 log.warning("schedule.repaired", schedule=name, fields=drifted or ["next_run"])
 
 
-def invalid_reason(row: Schedule) -> str | None:
+def _invalid_field(row: Schedule) -> str | None:
     """The field that keeps a schedule row from running; None when it can run, or is switched off."""
-    return None if row.repeats == 0 else next(_invalid_fields(row), None)
-
-
-def _invalid_fields(row: Schedule) -> Iterator[str]:
-    if row.args:
-        try:
-            ast.literal_eval(row.args)
-        except _UNREADABLE:
-            yield "args"
+    if row.repeats == 0:
+        return None
+    try:
+        ast.literal_eval(row.args or "()")
+    except _UNREADABLE:
+        return "args"
     if row.kwargs and not _are_keywords(row.kwargs):
-        yield "kwargs"
+        return "kwargs"
     if row.schedule_type == Schedule.CRON and not croniter.is_valid(row.cron or ""):
-        yield "cron"
+        return "cron"
     if row.schedule_type == Schedule.MINUTES and not row.minutes:
-        yield "minutes"
+        return "minutes"
     if not row.func:
-        yield "func"
+        return "func"
     try:
         row.full_clean(exclude=["args", "kwargs", "cron", "minutes", "func", "next_run"])
     except ValidationError as error:
-        yield ", ".join(error.message_dict)
+        return ", ".join(error.message_dict)
+    return None
 
 
 def _are_keywords(text: str) -> bool:
