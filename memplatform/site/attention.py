@@ -42,7 +42,6 @@ from memories.admin.auditing import note
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import BatchState, BufferState, DmScope, HoldReason, JobState
 from memories.consolidation import buffer
-from memories.embeddings import ModelChange
 from memories.evaluation.pinned import failing_pinned_tests
 from memories.index import model_change
 from memories.lifecycle import expiry
@@ -117,9 +116,6 @@ def ago(seconds: float) -> str:
         if seconds >= 2 * size:
             return name % {"n": seconds // size}
     return _("%(n)d seconds") % {"n": seconds}
-
-
-__all__ = ["Item", "Viewer"]
 
 
 #: Failed tasks that are run again at once.
@@ -247,15 +243,10 @@ def model_changes(viewer: Viewer) -> Iterator[Item]:
             "done": progress.embedded,
             "all": progress.entries,
         }
+        hint = _("From %(old)s, which nobody serves, to %(new)s. Words find the others.")
         if change.goes_on:
-            hint = _("From %(old)s to %(new)s. Recall goes on by the old one.") % _models(change)
-        else:
-            hint = _("From %(old)s, which nobody serves, to %(new)s. Words find the others.") % _models(change)
-        yield Item(f"model-change:{change.workspace.pk}", text, hint)
-
-
-def _models(change: ModelChange) -> dict[str, str]:
-    return {"old": str(change.old), "new": str(change.new)}
+            hint = _("From %(old)s to %(new)s. Recall goes on by the old one.")
+        yield Item(f"model-change:{change.workspace.pk}", text, hint % {"old": change.old, "new": change.new})
 
 
 DAY = timedelta(days=1)
@@ -300,14 +291,9 @@ def failed_deliveries(viewer: Viewer) -> Iterator[Item]:
         text = ngettext("%(n)d delivery to a webhook failed", "%(n)d deliveries to webhooks failed", len(newest))
         hint = _("The receiver did not take it, however often it was tried.")
         address = reverse("admin:memories_webhookdelivery_changelist") + "?state__exact=failed"
-        retry = partial(_send_again, viewer, newest) if viewer.may(Right.WEBHOOKS) else None
+        mine = viewer.rows(WebhookDelivery.objects.filter(pk__in=newest), Right.WEBHOOKS)
+        retry = partial(webhooks.send_again, mine, now=viewer.now) if viewer.may(Right.WEBHOOKS) else None
         yield Item("deliveries", text % {"n": len(newest)}, hint, address, True, mark=str(newest[0]), retry=retry)
-
-
-def _send_again(viewer: Viewer, deliveries: list[int]) -> int:
-    """Send those again that this person may; how many."""
-    mine = viewer.rows(WebhookDelivery.objects.filter(pk__in=deliveries), Right.WEBHOOKS)
-    return webhooks.send_again(mine, now=viewer.now)
 
 
 def parked_conversations(viewer: Viewer) -> Iterator[Item]:

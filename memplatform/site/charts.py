@@ -33,11 +33,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
 
 
-def percent(value: float) -> str:
-    """A share of one."""
-    return f"{value:.0%}"
-
-
 @dataclass(frozen=True)
 class Series:
     """One name with a value a day; None where there is no figure for the day. `color` is a class of admin.css."""
@@ -45,10 +40,6 @@ class Series:
     name: str
     color: str
     values: Sequence[float | None]
-
-    @property
-    def total(self) -> float:
-        return sum(value or 0 for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -180,11 +171,21 @@ def seconds(value: float) -> str:
 
 def charts(numbers: Numbers) -> Iterator[Chart]:
     """All that have to do with this channel, or with all."""
-    yield from _of_recalls(numbers)
-    yield from _of_memories(numbers)
-    yield from _of_time(numbers)
+    yield from _of_memory(numbers)
+    days = numbers.period.days
+    durations = [
+        Series(_("p50"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
+        Series(_("p95"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
+    ]
+    hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
+    yield Chart(_("How long recalls take"), days, durations, hint, is_stacked=False, show=milliseconds)
     if numbers.period.channel is None:
-        days = numbers.period.days
+        waits = [
+            Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
+            Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
+        ]
+        hint = _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer.")
+        yield Chart(_("How long work waits"), days, waits, hint, is_stacked=False, show=seconds)
         names = (("asked", _("Tokens asked"), "mp-c2"), ("answered", _("Tokens answered"), "mp-c1"))
         series = [
             Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
@@ -193,7 +194,8 @@ def charts(numbers: Numbers) -> Iterator[Chart]:
         yield Chart(_("Tokens of the platform's own model"), days, series, _("By the days of each workspace."))
 
 
-def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
+def _of_memory(numbers: Numbers) -> Iterator[Chart]:
+    """Of what was asked of it, what came in and what there is."""
     days, usage = numbers.period.days, numbers.usage
     verdicts = [
         Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
@@ -207,11 +209,7 @@ def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
         Series(_("Reference rate"), "mp-c2", usage.share(["used"], ["reported"])),
     ]
     hint = _("Hits: of the recalls that looked into memory. References: of the memories served whose answer is known.")
-    yield Chart(_("Hit rate and reference rate"), days, rates, hint, is_stacked=False, most=1.0, show=percent)
-
-
-def _of_memories(numbers: Numbers) -> Iterator[Chart]:
-    days, usage = numbers.period.days, numbers.usage
+    yield Chart(_("Hit rate and reference rate"), days, rates, hint, is_stacked=False, most=1.0, show="{:.0%}".format)
     arrivals = [
         Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
         Series(_("Made of others"), "mp-c6", usage.of("derived")),
@@ -232,23 +230,6 @@ def _of_stock(
     colored_counts = zip(counts, colors, strict=False)
     series = [Series(str(label), color, values) for (label, values), color in colored_counts if any(values)]
     return Chart(title, days, series, _("As last counted on each day."))
-
-
-def _of_time(numbers: Numbers) -> Iterator[Chart]:
-    days = numbers.period.days
-    durations = [
-        Series(_("p50"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
-        Series(_("p95"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
-    ]
-    hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
-    yield Chart(_("How long recalls take"), days, durations, hint, is_stacked=False, show=milliseconds)
-    if numbers.period.channel is None:
-        waits = [
-            Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
-            Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
-        ]
-        hint = _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer.")
-        yield Chart(_("How long work waits"), days, waits, hint, is_stacked=False, show=seconds)
 
 
 def step_times(numbers: Numbers) -> list[StepTimes]:

@@ -81,7 +81,11 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     hint = _("%(n)s of %(all)s that came were merged or skipped; aim: over 35%%; %(made)s more were made in batches")
     counts = {"n": f"{repeated:,}", "all": f"{arrivals:,}", "made": f"{usage.total('derived'):,}"}
     yield Figure(_("Deduplication rate"), share(repeated, arrivals), hint % counts)
-    yield tokens(period.seen)
+    # How long memories are, on average of the newest
+    newest = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), period.seen).order_by("-created_at", "-id")
+    lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
+    hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
+    yield Figure(_("Tokens per memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)
 
 
 def in_use(numbers: Numbers) -> Figure:
@@ -96,11 +100,3 @@ def in_use(numbers: Numbers) -> Figure:
     counts = {"kept": f"{stock.kept:,}", "at": date_format(localtime(stock.at), "TIME_FORMAT")}
     hint = _("can be recalled; %(kept)s kept in all; as counted at %(at)s") % counts
     return Figure(_("Memories in use"), f"{stock.live:,}", hint, address)
-
-
-def tokens(workspace_ids: frozenset[int] | None) -> Figure:
-    """How long memories are, on average of the newest."""
-    newest = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), workspace_ids).order_by("-created_at", "-id")
-    lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
-    hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
-    return Figure(_("Tokens per memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

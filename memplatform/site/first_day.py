@@ -68,24 +68,22 @@ def steps(viewer: Viewer) -> list[Step]:
         )
     )
     there = {name: bool(there) for name, there in row.get().items()}
+    all_steps = _all_steps(viewer, there, seen_keys)
+    return [] if all(step.is_done for step in all_steps) else all_steps
+
+
+def _all_steps(viewer: Viewer, there: Mapping[str, bool], seen_keys: Collection[str]) -> list[Step]:
     silence = viewer.measures.silence
     lives = all(name in silence and silence[name] < health.SILENCE.total_seconds() for name in health.NEEDED)
     text = _("Web, worker, embedder and database answer.") if lives else _("What is silent stands below.")
     page = reverse("admin:operations_heartbeat_changelist") if viewer.is_superuser else ""
-    all_steps = [
-        Step(_("Is it alive?"), text, lives, page, button=_("Show the processes")),
-        *_connect(viewer, there),
-        *_look(there, seen_keys),
-    ]
-    return [] if all(step.is_done for step in all_steps) else all_steps
-
-
-def _connect(viewer: Viewer, there: Mapping[str, bool]) -> list[Step]:
-    """To connect a bot and to say something; whoever may give no keys sees what others connected."""
-    address = reverse("connect_bot") if viewer.may(Right.KEYS) else ""
-    text = _("A name is enough: the page has its key and its code.") if address else _("Ask an owner to connect one.")
+    # Whoever may give no keys sees what others connected
+    connect = reverse("connect_bot") if viewer.may(Right.KEYS) else ""
+    how = _("A name is enough: the page has its key and its code.") if connect else _("Ask an owner to connect one.")
+    is_connected = there["used"] or there["connected"]
     return [
-        Step(_("Connect a bot"), text, there["used"] or there["connected"], address, button=_("Connect a bot")),
+        Step(_("Is it alive?"), text, lives, page, button=_("Show the processes")),
+        Step(_("Connect a bot"), how, is_connected, connect, button=_("Connect a bot")),
         Step(
             _("Say something"),
             _("Run the first command of that page, or write to your bot."),
@@ -93,11 +91,6 @@ def _connect(viewer: Viewer, there: Mapping[str, bool]) -> list[Step]:
             "" if there["spoken"] or not there["used"] else reverse("admin:memories_bot_changelist"),
             button=_("Your bots"),
         ),
-    ]
-
-
-def _look(there: Mapping[str, bool], seen_keys: Collection[str]) -> list[Step]:
-    return [
         Step(
             _("See it remembered"),
             _("The newest memory: its words, where they come from, how long it stays."),
@@ -115,6 +108,7 @@ def _look(there: Mapping[str, bool], seen_keys: Collection[str]) -> list[Step]:
     ]
 
 
+@needs("read")
 @require_POST
 def act(request: HttpRequest) -> HttpResponse:
     """Take somebody to what they want to see, and tick it; or put all of it away."""
@@ -123,18 +117,11 @@ def act(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_home())
     key = KEY if what == DISMISS else f"{KEY}-{what}"
     Snooze.objects.update_or_create(user_id=user_id, key=key, defaults={"until": None, "mark": what})
-    workspaces = workspaces_of(request)
-    if what == REMEMBERED:
-        pk = in_workspaces(Entry.objects.all(), workspaces).order_by("-pk").values_list("pk", flat=True).first()
-        name = "admin:memories_entry_change"
-    else:
-        pk = in_workspaces(RecallTrace.objects.all(), workspaces).order_by("-pk").values_list("pk", flat=True).first()
-        name = "admin:memories_recalltrace_change"
+    model: Any = Entry if what == REMEMBERED else RecallTrace
+    newest = in_workspaces(model.objects.all(), workspaces_of(request)).order_by("-pk")
+    pk, name = newest.values_list("pk", flat=True).first(), f"admin:memories_{model._meta.model_name}_change"
     return HttpResponseRedirect(reverse(name, args=[pk]) if pk and what != DISMISS else _home())
 
 
 def _home() -> str:
     return f"{reverse('admin:index')}#first-day"
-
-
-act = needs("read")(act)

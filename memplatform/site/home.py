@@ -157,6 +157,7 @@ def put_off(item: Item, user_id: int, until: datetime | None, *, now: datetime) 
     Snooze.objects.update_or_create(user_id=user_id, key=item.key, defaults={"until": until, "mark": item.mark})
 
 
+@needs("read")
 @require_POST
 def act(request: HttpRequest) -> HttpResponse:
     """Do with a line what the form asks: again, dismissed, put off; or show all that were put off."""
@@ -182,9 +183,6 @@ def act(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('admin:index')}#attention")
 
 
-act = needs("read")(act)
-
-
 _YEAR = 365 * 86_400
 #: Offered as one types; any other name of a zone may be written.
 OFFERED = (
@@ -195,6 +193,7 @@ OFFERED = (
 )  # fmt: skip
 
 
+@needs("read")
 @require_POST
 def choose_zone(request: HttpRequest) -> HttpResponse:
     """Keep the zone of the form for this browser; empty: that of the workspaces again."""
@@ -210,25 +209,18 @@ def choose_zone(request: HttpRequest) -> HttpResponse:
     return response
 
 
-choose_zone = needs("read")(choose_zone)
-
-
 def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """The context of the home page, added to unfold's."""
-    return {**context, **what_is_shown(request)}
-
-
-def what_is_shown(request: HttpRequest) -> dict[str, Any]:
-    """Of this person's workspaces only."""
+    """The context of the home page, added to unfold's; of this person's workspaces only."""
     viewer = Viewer(request, timezone.now())
     if viewer.seen is not None and not viewer.seen:
-        return {"is_stranger": True, "items": [], "figures": []}
+        return {**context, "is_stranger": True, "items": [], "figures": []}
     visible_items, put_off = sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
     newest = latest.order_by("-created_at", "-id")[:LATEST]
     choice = chosen(request, viewer.now)  # the period the address asks for
     numbers = Numbers(choice.period)
     return {
+        **context,
         "first_day": first_day.steps(viewer),
         "items": visible_items,
         "put_off": put_off,

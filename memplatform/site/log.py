@@ -108,11 +108,6 @@ class LogForm(forms.Form):
         return all(word in text for word in (filters.get("q") or "").lower().split())
 
 
-def files_of(folder: Path) -> dict[str, Path]:
-    """The logs of the platform's processes in a folder, by the name of each."""
-    return {path.stem: path for path in sorted(folder.glob("*.log")) if path.stem not in _OTHERS and path.is_file()}
-
-
 def events(process: str, path: Path) -> Iterator[Event]:
     """What a process wrote, newest first, as far as LOOKED_AT bytes from the end of its file reach."""
     behind: list[str] = []  # lines that belong to the event before them, the last one first
@@ -163,7 +158,9 @@ def page(request: HttpRequest) -> HttpResponse:
     """The newest events of all processes of this host, narrowed as the address says."""
     if workspaces_of(request) is not None:
         raise PermissionDenied
-    files = files_of(settings.DATA_DIR / "logs")
+    # The logs of the platform's processes, by the name of each
+    paths = sorted((settings.DATA_DIR / "logs").glob("*.log"))
+    files = {path.stem: path for path in paths if path.stem not in _OTHERS and path.is_file()}
     form = LogForm(request.GET, list(files))
     form.full_clean()
     process = form.cleaned_data.get("process")

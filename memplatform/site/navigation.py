@@ -184,7 +184,9 @@ class Autocomplete(AutocompleteJsonView):
 
 #: Rows of each kind the palette lists.
 EACH = 8
-_ICONS = {Entry: "psychology", Scope: "folder_shared", Session: "forum", Batch: "stacks"}
+_SEARCHED: tuple[Any, ...] = (Entry, Scope, Session, Batch)
+#: Of the tables of the side bar, by their names.
+_ICONS = dict(place for _title, places in (*JOBS, *SECTIONS) for place in places if not isinstance(place, Page))
 #: Workspaces whose people are searched.
 _WORKSPACES = 5
 #: What is done from anywhere, beside what the lists declare.
@@ -224,8 +226,8 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
                 link = page_url(workspace.pk, person.peers[0])
                 description = f"{_('person')} · {workspace}"
                 yield SearchResult(title=person.title, description=description, link=link, icon="face")
-    for model, icon in _ICONS.items():
-        model_admin = site.get_model_admin(model)
+    for model in _SEARCHED:
+        label, model_admin = model._meta.label_lower, site.get_model_admin(model)
         if not model_admin.has_view_permission(request):
             continue
         rows, _is_ambiguous = model_admin.get_search_results(request, model_admin.get_queryset(request), query)
@@ -233,8 +235,8 @@ def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResul
             yield SearchResult(
                 title=_title(row),
                 description=str(model_admin.opts.verbose_name),
-                link=reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_change", args=[row.pk]),
-                icon=icon,
+                link=reverse(f"admin:{label.replace('.', '_')}_change", args=[row.pk]),
+                icon=_ICONS[label],
             )
 
 
@@ -249,12 +251,10 @@ def _destinations(site: Any) -> Iterator[tuple[Any, Any, str, str, Callable[[Htt
     page, action = _("page"), _("action")
     for one in (HOME, REVIEW, QUARANTINE, LAB, LOG):
         yield one.title, page, one.icon, one.address(), one.admits
-    icons = {label: icon for _title, places in JOBS for label, icon in _tables(places)}
-    icons |= {label: icon for _title, places in SECTIONS for label, icon in _tables(places)}
     for model_admin in site._registry.values():
         opts = model_admin.opts
         label, name = opts.label_lower, f"admin:{opts.label_lower.replace('.', '_')}"
-        icon = icons.get(label, "tag")
+        icon = _ICONS.get(label, "tag")
         yield opts.verbose_name_plural, page, icon, reverse(f"{name}_changelist"), model_admin.has_view_permission
         for each in model_admin.declared:
             if each.place is Place.LIST:
@@ -262,7 +262,3 @@ def _destinations(site: Any) -> Iterator[tuple[Any, Any, str, str, Callable[[Htt
                 yield each.label, action, each.icon or "bolt", reverse(f"{name}_{each.name}"), allowed
     for one in DOINGS:
         yield one.title, action, one.icon, one.address(), one.admits
-
-
-def _tables(places: Iterable[Page | tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    return (place for place in places if not isinstance(place, Page))

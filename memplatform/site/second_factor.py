@@ -56,17 +56,12 @@ def new_secret() -> str:
     return pyotp.random_base32()
 
 
-def uri(secret: str, name: str) -> str:
-    """What an app reads from a QR code."""
-    return pyotp.TOTP(secret, interval=SECONDS, name=name, issuer=ISSUER).provisioning_uri()
-
-
 def set_up(user: Any, secret: str, code: str, *, now: datetime) -> list[str] | None:
     """Give somebody their factor and return its recovery codes; None where the code is not one of the secret."""
     step = _step_of(secret, code, now=now)
     if step is None:
         return None
-    codes = [_recovery_code() for _n in range(RECOVERY_CODES)]
+    codes = _recovery_codes()
     Factor.objects.create(
         user=user,
         sealed=secrets.seal(secret),
@@ -79,7 +74,7 @@ def set_up(user: Any, secret: str, code: str, *, now: datetime) -> list[str] | N
 
 def renew_recovery(factor: Factor) -> list[str]:
     """New recovery codes; the former ones are void."""
-    codes = [_recovery_code() for _n in range(RECOVERY_CODES)]
+    codes = _recovery_codes()
     Factor.objects.filter(pk=factor.pk).update(recovery=[BotKey.digest_of(code) for code in codes])
     return codes
 
@@ -113,9 +108,9 @@ def _step_of(secret: str, code: str, *, now: datetime, after: int = 0) -> int | 
     return next((step for step in near if random.compare_digest(totp.generate_otp(step).encode(), code.encode())), None)
 
 
-def _recovery_code() -> str:
-    """Sixteen letters and digits; shown in groups, and taken with or without hyphens."""
-    return base64.b32encode(random.token_bytes(_RECOVERY_BYTES)).decode()
+def _recovery_codes() -> list[str]:
+    """Each of sixteen letters and digits; shown in groups, and taken with or without hyphens."""
+    return [base64.b32encode(random.token_bytes(_RECOVERY_BYTES)).decode() for _n in range(RECOVERY_CODES)]
 
 
 _WRONG = _("This code is not right, or was used already. Wait for the next one.")
@@ -186,7 +181,8 @@ def own(request: HttpRequest, site: Any) -> HttpResponse:
     context = {**site.each_context(request), "title": _("Second factor"), "factor": factor, **answer}
     if factor is None and "codes" not in answer:
         secret = _draft(request)
-        drawing = segno.make(uri(secret, account.get_username()), error="m")
+        totp = pyotp.TOTP(secret, interval=SECONDS, name=account.get_username(), issuer=ISSUER)
+        drawing = segno.make(totp.provisioning_uri(), error="m")
         svg = drawing.svg_inline(scale=4, border=2, dark="#18181b", light="#fff", omitsize=True, svgclass="mp-qr")
         context |= {"svg": mark_safe(svg), "secret": _in_groups(secret)}  # noqa: S308 (drawn by segno: paths alone)
     return TemplateResponse(request, "admin/second_factor.html", context)

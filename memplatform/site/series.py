@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Aggregate, F, Max, QuerySet, Sum
 from django.db.models.functions import TruncDate
@@ -54,10 +54,7 @@ class Choice:
     workspaces: Sequence[Workspace]
     channels: Sequence[str]
     workspace: Workspace | None
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        return LENGTHS
+    lengths: ClassVar = LENGTHS
 
     @property
     def length(self) -> int:
@@ -142,15 +139,11 @@ class Numbers:
         self.stock_times: list[datetime] = []
 
     @cached_property
-    def counted_until(self) -> datetime:
-        """From when on nothing is counted yet."""
-        last = RolledHour.objects.aggregate(hour=Max("hour"))["hour"]
-        return max(last + HOUR, self.period.since) if last else self.period.since
-
-    @cached_property
     def open(self) -> Measured:
-        """What happened since then, of the newest rows."""
-        return measure(self.counted_until, self.period.now, workspaces=self.period.seen, most=OPEN_ROWS)
+        """What happened since the last hour that is counted, of the newest rows."""
+        last = RolledHour.objects.aggregate(hour=Max("hour"))["hour"]
+        since = max(last + HOUR, self.period.since) if last else self.period.since
+        return measure(since, self.period.now, workspaces=self.period.seen, most=OPEN_ROWS)
 
     @cached_property
     def usage(self) -> Usage:
@@ -207,23 +200,16 @@ class Numbers:
         return dict(by_day)
 
     @cached_property
-    def kept(self) -> int:
-        """Entries that are kept, in use or not, up to one more than are counted at once."""
-        return self._entries.order_by()[: COUNTED + 1].count()
-
-    @property
-    def _entries(self) -> EntryQuerySet:
-        entries: EntryQuerySet = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), self.period.seen)
-        return entries if self.period.channel is None else entries.filter(channel=self.period.channel)
-
-    @cached_property
     def present_stock(self) -> dict[tuple[str, str], tuple[int, int, int]] | None:
         """The stock of this moment; None where there is too much to count while somebody waits."""
-        if self.kept > COUNTED:
+        entries: EntryQuerySet = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), self.period.seen)
+        if self.period.channel is not None:
+            entries = entries.filter(channel=self.period.channel)
+        if entries.order_by()[: COUNTED + 1].count() > COUNTED:
             return None
         over, ending = Policy.objects.over_at([self.period.now, self.period.now + rollups.SOON])
         present: dict[tuple[str, str], tuple[int, int, int]] = {}
-        for row in rollups.count_by_state(self._entries, over, ending):
+        for row in rollups.count_by_state(entries, over, ending):
             numbers = row["entries"], row["never_recalled"], row["ending"]
             before = present.get((row["type"], row["state"]), (0, 0, 0))
             present[row["type"], row["state"]] = tuple(map(sum, zip(before, numbers, strict=True)))  # type: ignore[assignment]
