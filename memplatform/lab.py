@@ -120,14 +120,6 @@ class LabForm(forms.Form):
         parts = [data[name] for name in ("platform", "account", "chat", "peer")] if data["platform"] else [data["whom"]]
         return " · ".join(filter(None, parts))
 
-    def sent_fields(self) -> list[tuple[str, str]]:
-        """What a form beside it sends again: all that was filled in, as it was sent."""
-        return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
-
-    @property
-    def need(self) -> str:
-        return NeedMode.OFF if self.cleaned_data["always"] else NeedMode.AUTO
-
     def changes(self) -> dict[Subject, float | None]:
         """The numbers that are tried in place of the workspace's."""
         data = self.cleaned_data
@@ -233,12 +225,6 @@ def query_of(workspace: Workspace, actor: str, data: Mapping[str, Any], *, need:
     if not data["whom"]:
         raise ScopeNotFound
     return addresses.scope_query(caller, data["whom"], **options)
-
-
-def query_of_trace(trace: RecallTrace, data: Mapping[str, Any], *, need: str) -> Query:
-    """The query of a trace with what was changed of it on the page."""
-    overrides = {"message": data["message"], "mode": data["mode"], "as_of": data["at"], "need": need}
-    return replace(traces.query_of(trace), **overrides)
 
 
 def ask(query: Query, workspace: Workspace, *, now: datetime) -> LabAnswer:
@@ -390,10 +376,12 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
     """Both answers, and what moved between them; one where no other number is tried."""
     now, data = timezone.now(), form.cleaned_data
     may_pin, pinned, pin_error = holds(request, Right.CURATE, workspace.pk), None, ""
+    need = NeedMode.OFF if data["always"] else NeedMode.AUTO
     if trace and data["whom"] == _whom(trace):
-        query = query_of_trace(trace, data, need=form.need)
+        changed = {"message": data["message"], "mode": data["mode"], "as_of": data["at"], "need": need}
+        query = replace(traces.query_of(trace), **changed)
     else:
-        query = query_of(workspace, actor_of(request), data, need=form.need, now=now)
+        query = query_of(workspace, actor_of(request), data, need=need, now=now)
     answers = [ask(query, workspace, now=now)]
     if may_pin and request.POST.get("do") == "pin":
         try:
@@ -413,7 +401,8 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         "pin_error": pin_error,
         "answer": answers[0],
         "pinnable": [*answers[0].served, *answers[0].left_out],
-        "asked": form.sent_fields(),
+        # What a form beside it sends again: all that was filled in, as it was sent
+        "asked": [(name, form.data[name]) for name in form.fields if form.data.get(name)],
     }
 
 
