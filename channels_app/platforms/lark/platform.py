@@ -95,7 +95,7 @@ class Lark(Platform):
         header = body.get("header")
         call_token = text_of(header if isinstance(header, dict) else body, "token")
         if token := account["verification_token"]:
-            if not hmac.compare_digest(call_token.encode(), token.encode()):
+            if not hmac.compare_digest(call_token.encode(errors="surrogatepass"), token.encode()):
                 raise NotGenuine
         elif not account["encrypt_key"]:
             raise NotGenuine

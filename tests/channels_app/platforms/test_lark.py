@@ -131,7 +131,10 @@ def test_without_a_key_the_token_the_app_and_the_age_are_what_counts(lark: Conne
     keep_secrets(lark, encrypt_key="")
     event = server.write(ANN, "hello")
     old = str(int((time.time() - 9 * 3600) * 1000))
-    for change in ({"token": "another"}, {"token": ""}, {"token": 7}, {"app_id": "cli_other"}, {"create_time": old}):
+    for change in (
+        {"token": "another"}, {"token": ""}, {"token": 7}, {"token": "\ud800"}, {"app_id": "cli_other"},
+        {"create_time": old},
+    ):  # fmt: skip
         forged = {**event, "header": {**event["header"], **change}}
         assert call(lark, json.dumps(forged).encode()).status_code == 401
     assert not IncomingMessage.objects.exists()
