@@ -356,34 +356,28 @@ def _kept(platform: Platform, row: Connection | None) -> set[str]:
 
 
 def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple[str, forms.Field]]:
-    kept_options = _kept(platform, row)
+    kept_options, stored = _kept(platform, row), row.options if row else {}
     for option in platform.options:
-        is_kept = option.name in kept_options
+        name, label, value = f"{_OPTION}{option.name}", capfirst(str(option.label)), stored.get(option.name, "")
         if option.is_switch:
-            yield (
-                f"{_OPTION}{option.name}",
-                forms.BooleanField(
-                    label=capfirst(str(option.label)),
-                    help_text=str(option.help),
-                    required=False,
-                    initial=bool(row and row.options.get(option.name)),
-                    widget=UnfoldBooleanSwitchWidget(),
-                ),
+            switch, help_text = UnfoldBooleanSwitchWidget(), str(option.help)
+            field: forms.Field = forms.BooleanField(
+                label=label, help_text=help_text, required=False, initial=bool(value), widget=switch
             )
-            continue
-        help_text = _("Kept. Leave empty to keep it.") if is_kept else option.help
-        widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
-        is_needed = option.is_needed and not is_kept
-        of_one_way = is_needed and option.receiving is not None
-        field = (NeededWhereShown if of_one_way else forms.CharField)(
-            label=capfirst(str(option.label)),
-            help_text=str(help_text),
-            required=is_needed,
-            max_length=2_000,
-            initial="" if option.is_secret or row is None else row.options.get(option.name, ""),
-            widget=widget or UnfoldAdminTextInputWidget(),
-        )
-        yield f"{_OPTION}{option.name}", field
+        else:
+            is_kept = option.name in kept_options
+            is_needed = option.is_needed and not is_kept
+            of_one_way = is_needed and option.receiving is not None
+            password = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
+            field = (NeededWhereShown if of_one_way else forms.CharField)(
+                label=label,
+                help_text=str(_("Kept. Leave empty to keep it.") if is_kept else option.help),
+                required=is_needed,
+                max_length=2_000,
+                initial="" if option.is_secret else value,
+                widget=password or UnfoldAdminTextInputWidget(),
+            )
+        yield name, field
 
 
 def _introduced(
