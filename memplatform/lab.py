@@ -22,11 +22,10 @@ from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.forms import LineField, SelectField, SwitchField, TextField
 from memories.admin.pages import own_page, row_number
 from memories.admin.recall_traces import CHANGES, EMBED_SECONDS, MODES, RULES, STEPS, CandidateRow, query_label
-from memories.choices import EntryType, NeedMode, Permission, PolicyKind, ScopeKind
+from memories.choices import EntryType, NeedMode, Permission, PolicyKind, ScopeKind, type_rule
 from memories.entries.history import ServedVersion
 from memories.evaluation.pinned import asked_of, whom_of
 from memories.exceptions import InvalidDraft, PlatformError, ScopeNotFound
-from memories.kinds import type_rule
 from memories.models import Entry, PinnedTest, Policy, RecallTrace, Scope, Workspace
 from memories.models.change import acting
 from memories.models.policy import WEIGHTS, Policies, Subject

@@ -14,12 +14,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from memories import llm, verification
-from memories.choices import EntryType, Verification
+from memories.choices import FLUSHED, EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import reading
 from memories.consolidation.statements import Objection, Statement, conversation_of
 from memories.consolidation.summaries import CheckedSummary, sources_of
-from memories.kinds import FLUSHED
 from memories.language import text
 from memories.llm import prompts, schemas
 from memories.llm.prompts import Prompt

@@ -16,10 +16,9 @@ import sessions_app.tasks
 from channels_app.api import urls
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.doors.tools.registry import CALLABLE, TOOLS
-from memories.choices import Category, EntryType
+from memories.choices import Category, EntryType, category_rule, type_rule
 from memories.entries.draft import FIELDS, Draft
 from memories.jobs import Job
-from memories.kinds import category_rule, type_rule
 from memories.models import Entry
 from memplatform import checks
 from memplatform.operations.jobs import registry

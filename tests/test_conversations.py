@@ -5,8 +5,7 @@ from itertools import chain
 
 import pytest
 
-from memories.choices import Category
-from memories.kinds import FLUSHED
+from memories.choices import FLUSHED, Category
 from tests.support.conversations import Conversation, Fact, load
 
 CONVERSATIONS = load("conversations")

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from memories.admin.access import in_workspaces
 from memories.admin.events import found_events
 from memories.batches import Description
-from memories.kinds import SECRET, category_rule
+from memories.choices import SECRET, category_rule
 from memories.language.confidential import find_secrets, secret_words
 from memories.language.secret_forms import MASKED
 from memories.models import BufferedTurn, Change, Entry, Evidence

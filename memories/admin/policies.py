@@ -42,11 +42,10 @@ from memories.admin.policy_numbers import (
 )
 from memories.audit.models import AuditEvent
 from memories.batches import branch
-from memories.choices import Operation, PolicyKind
+from memories.choices import SECRET, Operation, PolicyKind
 from memories.entries.history import stored_columns
 from memories.evaluation import what_if
 from memories.evaluation.pinned import NewlyFailing, newly_failing
-from memories.kinds import SECRET
 from memories.lifecycle import expiry
 from memories.models import Change, Entry, Policy, Workspace
 from memories.models.change import acting

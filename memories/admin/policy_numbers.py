@@ -11,9 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind
+from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind, type_rule
 from memories.conf import conf
-from memories.kinds import type_rule
 from memories.models.policy import NOT_TRUSTED, TRUST_NAMES, UNREAD_TURN_DAYS, WEIGHTS, Subject
 from memories.recall.ranking import fitted_weights
 

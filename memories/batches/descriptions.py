@@ -9,8 +9,7 @@ from django.utils.translation import pgettext
 
 from memories import entries
 from memories.batches import steps
-from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipReason
-from memories.kinds import category_rule
+from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipReason, category_rule
 from memories.language.confidential import find_secrets
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 

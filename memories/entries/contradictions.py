@@ -14,9 +14,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import F, Q
 
-from memories.choices import Act, EntryType, Source, Verification
+from memories.choices import Act, Category, EntryType, Source, Verification
 from memories.entries.changes import Edit, update
-from memories.kinds import Category
 from memories.language.compare import outdates
 from memories.language.quoting import sides_of
 from memories.models import Entry, Policy, Slot

@@ -29,10 +29,10 @@ from memories.choices import (
     Source,
     Suspicion,
     Verification,
+    category_rule,
 )
 from memories.conf import conf
 from memories.exceptions import InvalidDraft
-from memories.kinds import category_rule
 from memories.language import text
 from memories.language.confidential import find_secrets, mask
 from memories.language.quoting import is_turn, suspicion_of

@@ -10,12 +10,11 @@ from functools import cached_property
 from itertools import islice
 
 from memories import postgresql
-from memories.choices import Echo, EntryType, Verification
+from memories.choices import Echo, EntryType, Verification, type_rule
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.index import search_rows
 from memories.index.search_rows import indexed_text
-from memories.kinds import type_rule
 from memories.language import text
 from memories.language.likeness import Likeness, compare
 from memories.language.quoting import new_sentences, repeated_memories, sides_of, telling_sentences

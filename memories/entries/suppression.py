@@ -13,11 +13,10 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memories import secrets
-from memories.choices import MACHINE_SOURCES, ScopeKind, Source
+from memories.choices import MACHINE_SOURCES, EntryType, ScopeKind, Source
 from memories.entries import files
 from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
-from memories.kinds import EntryType
 from memories.language import text
 from memories.models import Change, Entry, Erasure, FileProblem, FileState, Scope, Suppression, Tombstone
 from memories.models.change import acting

@@ -17,11 +17,10 @@ from django.utils.translation import gettext
 
 from memories import batches, embeddings, metrics
 from memories.batches.steps import CreateStep, EditStep, step_of
-from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.choices import SECRET, BatchState, BatchVerb, ChangeState
 from memories.evaluation import what_if
 from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
 from memories.index import worker
-from memories.kinds import SECRET
 from memories.models import Batch, BatchChange, Entry, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.offline import replicas

@@ -13,11 +13,11 @@ from typing import Self
 
 from cachetools import LRUCache
 
+from memories.choices import UNDATED
 from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import comments, disk
 from memories.files.layout import FoundFile, ScopeFolder, day_of
 from memories.files.markdown import Block, blocks, time_of
-from memories.kinds import UNDATED
 from memories.language.text import CHINESE_STOPWORDS, CJK, ENGLISH_STOPWORDS, stem, words
 
 _CACHED_CHARS = 64_000_000  # of the texts a process remembers

@@ -20,9 +20,8 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from memories import postgresql
-from memories.choices import Echo, LinkKind
+from memories.choices import SECRET, Echo, EntryType, LinkKind
 from memories.conf import conf
-from memories.kinds import SECRET, EntryType
 from memories.language import text
 from memories.language.quoting import substance_of
 from memories.language.text import DIMENSIONS

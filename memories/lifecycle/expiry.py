@@ -32,10 +32,9 @@ from django.db.models.functions import Exp, Extract, Greatest, Least
 
 from memories import batches
 from memories.batches.steps import ArchiveStep, ExpireStep, PurgeStep, RestoreStep
-from memories.choices import BatchState, BatchVerb, ChangeState, Due, EntryType, HoldReason
+from memories.choices import PASSING, BatchState, BatchVerb, ChangeState, Due, EntryType, HoldReason, category_rule
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
-from memories.kinds import PASSING, category_rule
 from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
 from memories.models.entry import EntryQuerySet
 from memories.models.policy import Policies

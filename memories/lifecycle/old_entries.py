@@ -23,14 +23,13 @@ from django.utils.module_loading import import_string
 
 from memories import batches
 from memories.batches.steps import EditStep, PlanRow
-from memories.choices import Category, Echo, SecretsRule
+from memories.choices import SECRET, Category, Echo, SecretsRule
 from memories.conf import conf
 from memories.entries.draft import subtype_of
 from memories.entries.duplicates import EchoCandidate, find_echoes, mark_echoes
 from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import scope_statistics
-from memories.kinds import SECRET
 from memories.language.confidential import find_secrets
 from memories.models import Entry, Scope
 from memories.models.tenancy import SECRETS_VERSION, lock_scopes

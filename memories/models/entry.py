@@ -11,8 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Category, Echo, EntryType, Origin, Source, Suspicion, Verification
-from memories.kinds import UNDATED
+from memories.choices import UNDATED, Category, Echo, EntryType, Origin, Source, Suspicion, Verification
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.state import LIVE, live_sql, mark_of

@@ -9,9 +9,8 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind
+from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind, type_rule
 from memories.conf import conf
-from memories.kinds import type_rule
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.table import Chapter, Export, Fate, Table

@@ -22,7 +22,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memories import entries
-from memories.choices import EntryType, Outcome, Source
+from memories.choices import UNDATED, EntryType, Outcome, Source
 from memories.conf import conf
 from memories.entries.changes import FileLine, lines_of, move_files, move_lines, reword_lines
 from memories.entries.draft import Draft
@@ -33,7 +33,6 @@ from memories.files.disk import FileText
 from memories.files.layout import ScopeFolder, places_of_scope
 from memories.files.markdown import time_of
 from memories.index import search_rows
-from memories.kinds import UNDATED
 from memories.language import text
 from memories.models import Entry, EntryIndex, EntryVector, FileProblem, FileState, Scope, Workspace
 from memories.models.change import acting

@@ -16,12 +16,11 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from memories.choices import Act, Echo, EntryType, ScopeKind, Verification
+from memories.choices import SECRET, Act, Echo, EntryType, ScopeKind, Verification
 from memories.conf import conf
 from memories.entries import daily_events
 from memories.entries.evidence import evidence_of
 from memories.files.layout import scope_folder
-from memories.kinds import SECRET
 from memories.language import quoting, text
 from memories.language.quoting import asks_something, sides_of, speaks_to_models, telling_sentences, without_orders
 from memories.language.text import nearest_sentence, spoken_sentences

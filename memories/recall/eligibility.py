@@ -22,13 +22,12 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memories import embeddings, entries
-from memories.choices import Act, Echo, EntryType, ScopeKind
+from memories.choices import SECRET, Act, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.entries import past
 from memories.entries.draft import COLUMN_SLOTS
 from memories.exceptions import InvalidMoment
 from memories.index.search_rows import indexed_text
-from memories.kinds import SECRET
 from memories.language import text
 from memories.language.confidential import asked_kinds, find_secrets
 from memories.language.secret_forms import MASKED, SecretKind

@@ -21,10 +21,9 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
+from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind, decay, unread_decay
 from memories.conf import conf
 from memories.index.search_rows import bm25_weights
-from memories.kinds import decay, unread_decay
 from memories.language import text
 from memories.language.quoting import is_turn, sides_of, substance_of, telling_sentences
 from memories.language.word_lists import pattern

@@ -31,8 +31,8 @@ import truststore
 from django.db.models import F, Min
 
 from memories import secrets as kept
+from memories.choices import category_rule
 from memories.conf import conf
-from memories.kinds import category_rule
 from memories.models import JobRun, Policy, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.state import State, state_of

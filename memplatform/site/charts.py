@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from memories.admin import recall_traces
-from memories.choices import Verdict
-from memories.kinds import EntryType
+from memories.choices import EntryType, Verdict
 from memories.models.state import State
 from memplatform.operations.rollups import EMBEDDING, EXTRACTION, LAGS, quantile
 from memplatform.site.series import TOTAL, Numbers

@@ -9,8 +9,18 @@ from django.db.models import TextChoices
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.choices import Category, EntryType, ScopeKind
-from memories.kinds import FLUSHED, LASTING, PASSING, SECRET, CategoryRule, category_rule, decay
+from memories.choices import (
+    FLUSHED,
+    LASTING,
+    PASSING,
+    SECRET,
+    Category,
+    CategoryRule,
+    EntryType,
+    ScopeKind,
+    category_rule,
+    decay,
+)
 from memories.models.policy import Policies
 
 STEADY = [Category.IDENTITY, Category.CONFIG, Category.CREDENTIAL]

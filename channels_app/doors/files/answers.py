@@ -8,14 +8,13 @@ from functools import partial
 from channels_app import addresses, cards
 from channels_app.addresses import platform_among
 from channels_app.system_text import TOOLS_INSTRUCTION, SystemText
-from memories.choices import NeedMode
+from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeNotFound
 from memories.files import disk, keyword
 from memories.files.keyword import FileMatch
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.files.markdown import blocks
-from memories.kinds import EntryType
 from memories.language import quoting, text
 from memories.offline import NotCached
 from memories.offline.journal import Stream

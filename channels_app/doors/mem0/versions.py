@@ -29,8 +29,7 @@ from channels_app.doors.mem0.memories import (
     SearchRequest,
 )
 from memories.api import fields
-from memories.choices import Permission
-from memories.kinds import Category
+from memories.choices import Category, Permission
 from memories.models import Entry, Workspace
 
 NEWEST_SHAPE = "v1.1"

@@ -26,10 +26,9 @@ from memories.batches import branch as branches
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.planning import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
-from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, HoldReason
 from memories.entries.history import word_diff
 from memories.evaluation import trial
-from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State

@@ -19,14 +19,13 @@ from django.db import transaction
 from memories import batches, verification
 from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
-from memories.choices import Act, BatchState, EntryType, Reading, ScopeKind, Source, Verification
+from memories.choices import Act, BatchState, EntryType, Reading, ScopeKind, Source, Verification, category_rule, decay
 from memories.conf import conf
 from memories.consolidation import proposals, reading
 from memories.consolidation.proposals import NAMES
 from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import COLUMN_SLOTS, Draft
 from memories.entries.evidence import inherited_trust
-from memories.kinds import category_rule, decay
 from memories.language import compare, likeness
 from memories.language.compare import ConflictVerdict
 from memories.language.likeness import Likeness

@@ -7,7 +7,7 @@ from typing import Any
 
 from memories import batches, entries
 from memories.batches.steps import ArchiveStep, MergeStep, PlanRow, SupersedeStep
-from memories.choices import Act, BatchState, BatchVerb, Category, ChangeState, Reading, Verification
+from memories.choices import Act, BatchState, BatchVerb, Category, ChangeState, Reading, Verification, category_rule
 from memories.conf import conf
 from memories.consolidation import proposals
 from memories.consolidation.compression import merging
@@ -21,7 +21,6 @@ from memories.consolidation.compression.merging import (
     relevance,
 )
 from memories.consolidation.reading import Claim
-from memories.kinds import category_rule
 from memories.language import likeness, text
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun

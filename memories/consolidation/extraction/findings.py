@@ -19,7 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from memories import verification
-from memories.choices import EntryType, Reading, Refusal, ScopeKind, Source, Verification
+from memories.choices import LASTING, Category, EntryType, Reading, Refusal, ScopeKind, Source, Verification
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
 from memories.consolidation.reading import Claim, Part, ReadingResult, Sources
@@ -28,7 +28,6 @@ from memories.consolidation.summaries import CheckedSummary, sources_of
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft, QuotedWords
 from memories.entries.evidence import Provenance, words_of
-from memories.kinds import LASTING, Category
 from memories.language import attributes
 from memories.language.attributes import lasting_sentences
 from memories.language.compare import ConflictVerdict, corrects, judge

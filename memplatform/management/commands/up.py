@@ -24,9 +24,8 @@ from django.utils.translation import gettext as _
 
 from channels_app.doors.mcp import PATH
 from memories import llm
-from memories.choices import EntryType, ScopeKind
+from memories.choices import EntryType, ScopeKind, type_rule
 from memories.conf import conf
-from memories.kinds import type_rule
 from memplatform import addresses, checks, environment, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from memories import entries
-from memories.choices import EntryType, PolicyKind, ScopeKind, Source
+from memories.choices import FRESH_DAYS, EntryType, PolicyKind, ScopeKind, Source, unread_decay
 from memories.conf import conf
-from memories.kinds import FRESH_DAYS, unread_decay
 from memories.models import Entry, Policy, Scope, Workspace
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef

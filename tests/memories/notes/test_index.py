@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from memories import entries
-from memories.kinds import UNDATED
+from memories.choices import UNDATED
 from memories.models import Entry, FileState, Scope
 from memories.models.change import Change
 from memories.notes import index

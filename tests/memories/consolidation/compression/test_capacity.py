@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from memories import batches
-from memories.choices import Category
-from memories.kinds import decay
+from memories.choices import Category, decay
 from memories.lifecycle import expiry
 from memories.models import Batch, Entry, EntryAccess, Scope
 from tests.conftest import NOW
