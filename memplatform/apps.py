@@ -7,7 +7,7 @@ from django.contrib.admin import apps as admin_apps
 from django.core.checks import register
 from django.utils.translation import gettext_lazy as _
 
-from memories import tracing
+from memories import telemetry
 
 #: The apps whose fields and rows the admin names in the operator's language.
 OURS = ("memories", "sessions_app", "channels_app", "operations")
@@ -22,7 +22,7 @@ class MemplatformConfig(AppConfig):
 
         for check, tags in CHECKS.items():
             register(check, *tags)
-        if tracing.is_on():
+        if telemetry.is_on():
             from django_q.signals import pre_enqueue
 
             pre_enqueue.connect(_hand_on_trace)
@@ -30,7 +30,7 @@ class MemplatformConfig(AppConfig):
 
 def _hand_on_trace(*, task: dict[str, Any], **_: Any) -> None:
     """A task is part of the trace of whoever asks for it (memplatform.processes.cluster goes on with it)."""
-    if parent := tracing.traceparent():
+    if parent := telemetry.traceparent():
         task["traceparent"] = parent
 
 

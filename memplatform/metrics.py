@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories.metrics import counters
+from memories.telemetry import counters
 from memplatform.operations import health
 
 counters()  # shown from the start, with nothing counted

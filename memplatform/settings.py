@@ -268,7 +268,7 @@ for _follower in _followers if PROCESS == "web" else ():
     _options = DATABASES["default"]["OPTIONS"] | {"target_session_attrs": "any"} | _follower["OPTIONS"]
     _place = {name: _follower[name] for name in ("HOST", "PORT", "NAME") if _follower.get(name)}
     DATABASE_REPLICAS.append(DATABASES["default"] | _place | {"OPTIONS": _options})
-#: Where OTLP over HTTP is taken; empty: no traces (memories.tracing).
+#: Where OTLP over HTTP is taken; empty: no traces (memories.telemetry).
 OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT", default="").rstrip("/")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -21,7 +21,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform", "evals"] 
 #: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
 #: Verbs are strangers to one another.
 LAYERS = {
-    "words": "exceptions choices conf metrics tracing language verification",
+    "words": "exceptions choices conf telemetry language verification",
     "tables": "postgresql tenancy models visibility staff audit",
     "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",

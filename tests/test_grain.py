@@ -23,7 +23,7 @@ def test_the_code_is_not_cut_finer() -> None:
 
 def below_the_door(rooms: set[str]) -> list[str]:
     """Of the modules a call passes those behind its view: what the wire and the login take is left out."""
-    doors = ("memplatform.", "memories.api.", "channels_app.api.", "memories.conf", "memories.metrics")
+    doors = ("memplatform.", "memories.api.", "channels_app.api.", "memories.conf", "memories.telemetry")
     return sorted(name for name in rooms if not name.startswith(doors))
 
 

@@ -22,9 +22,9 @@ from memories.api import idempotency
 from memories.api.answers import StaleAnswer
 from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
-from memories.metrics import count_read
 from memories.offline import DATABASE, FILES, STALE, LeaveToFiles, NotCached, database, replicas
 from memories.offline.database import Transaction
+from memories.telemetry import count_read
 from memories.tenancy.access import Caller
 
 log = structlog.get_logger(__name__)

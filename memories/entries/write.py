@@ -10,7 +10,7 @@ import structlog
 from django.db import connection
 from django.db.models import F
 
-from memories import metrics, postgresql
+from memories import postgresql, telemetry
 from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outcome, Verification
 from memories.entries import evidence
 from memories.entries.changes import TEXT_COLUMNS, reword, write_slots
@@ -164,7 +164,7 @@ def remember_many(
             dedup_skipped=result.outcome == Outcome.SKIPPED,
             outcome=str(result.outcome),
         )
-        metrics.count_capture(result.outcome, text.count_tokens(result.entry.content))
+        telemetry.count_capture(result.outcome, text.count_tokens(result.entry.content))
     return results
 
 

@@ -15,7 +15,7 @@ import structlog
 from django.db import OperationalError, connection, transaction
 from django.utils.translation import gettext
 
-from memories import batches, embeddings, metrics
+from memories import batches, embeddings, telemetry
 from memories.batches.steps import CreateStep, EditStep, step_of
 from memories.choices import SECRET, BatchState, BatchVerb, ChangeState
 from memories.evaluation import what_if
@@ -231,7 +231,7 @@ def _answers_with(
     """The answers of the memory as it would be, in a transaction that is rolled back."""
     begun = time.monotonic()
     with (
-        metrics.uncounted(),
+        telemetry.uncounted(),
         structlog.contextvars.bound_contextvars(trial=str(plans[0].uid)),
         transaction.atomic(),
     ):

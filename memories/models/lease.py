@@ -18,7 +18,7 @@ from django.db.models import DurationField, ExpressionWrapper, F, Q, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Least, Power
 
-from memories import tracing
+from memories import telemetry
 
 M = TypeVar("M", bound=models.Model)
 #: Doublings after which a pause no longer grows: enough for any, and no number overflows.
@@ -89,6 +89,6 @@ def _notifier(channel: str) -> Callable[[], None]:
 
     def notify() -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, %s)", [channel, tracing.traceparent()])
+            cursor.execute("SELECT pg_notify(%s, %s)", [channel, telemetry.traceparent()])
 
     return notify

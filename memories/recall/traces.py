@@ -16,7 +16,7 @@ import structlog
 from django.db import connection
 from django.db.models import JSONField
 
-from memories import entries, metrics
+from memories import entries, telemetry
 from memories.choices import Echo, ScopeKind
 from memories.conf import conf
 from memories.entries.history import served_versions
@@ -242,7 +242,7 @@ def log_recall(query: Query, result: "Recall") -> None:
     )
     if query.as_of is not None:  # asked to look back, not to answer
         return
-    metrics.count_recall(
+    telemetry.count_recall(
         verdict=result.answerability.verdict if result.need.retrieve else "",
         entries=len(result.served),
         milliseconds=result.timings,
@@ -261,7 +261,7 @@ def record_feedback(trace: RecallTrace, used_uids: Sequence[UUID], note: str = "
 def _measure(trace: RecallTrace, used_count: int) -> None:
     """Count what is heard first of a recall; what is heard later corrects the trace only."""
     if trace.used is None and trace.overlap is None:
-        metrics.count_report(served_count=len(trace.served), used_count=used_count)
+        telemetry.count_report(served_count=len(trace.served), used_count=used_count)
 
 
 def served_ids(trace: RecallTrace, uids: Sequence[UUID]) -> dict[UUID, int]:

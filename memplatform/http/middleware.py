@@ -23,15 +23,15 @@ from django.utils.translation import gettext
 from prometheus_client import Histogram
 from rest_framework.permissions import SAFE_METHODS
 
-from memories import tracing
+from memories import telemetry
 from memories.admin.masking import holds_mask, mask
 from memories.admin.pages import chosen_zone, zone_named
 from memories.api.errors import ComputedTooLong
-from memories.metrics import SECONDS
 from memories.models import Workspace
 from memories.offline import replicas
 from memories.staff.models import Factor
 from memories.staff.rights import PASSED, is_staff
+from memories.telemetry import SECONDS
 from memories.tenancy import row_level_security
 
 log = structlog.get_logger(__name__)
@@ -67,8 +67,8 @@ class RequestLog(Middleware):
             if request.path.strip("/") not in _QUIET:
                 # The span of the call with its statements, in the trace of a caller that names one
                 parent = request.headers.get("traceparent", "")
-                span = stack.enter_context(tracing.span("request", parent=parent, kind="SERVER"))
-                stack.enter_context(tracing.statements())
+                span = stack.enter_context(telemetry.span("request", parent=parent, kind="SERVER"))
+                stack.enter_context(telemetry.statements())
             begun = time.perf_counter()
             response = self._get_response(request)
             # One line and one measurement, by route and never by path: paths name people

@@ -35,12 +35,12 @@ def main() -> None:
 
 
 def _begins(*, task: dict[str, Any], **_: Any) -> None:
-    from memories import tracing  # which asks the settings
+    from memories import telemetry  # which asks the settings
 
     structlog.contextvars.bind_contextvars(task=task["id"])
     if parent := task.get("traceparent"):
         _spans[task["id"]] = stack = ExitStack()
-        stack.enter_context(tracing.follow(f"task {task['func']}", [parent]))
+        stack.enter_context(telemetry.follow(f"task {task['func']}", [parent]))
     _report("+", task)
 
 

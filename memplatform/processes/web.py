@@ -19,7 +19,7 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 
-from memories import metrics
+from memories import telemetry
 from memories.conf import conf
 from memories.language import text
 from memplatform.addresses import name_of
@@ -57,7 +57,7 @@ def main(host: str, port: int) -> None:
     # What the workers need is imported before they are forked: it is done once, and its memory is shared. Not what
     # counts requests: each worker has files of its own for that (memplatform.wsgi)
     django.setup()
-    metrics.begin_anew()
+    telemetry.begin_anew()
     admin.autodiscover()
     for module in _PRELOADED:
         importlib.import_module(module)

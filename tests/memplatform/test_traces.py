@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 from django_q.signals import pre_enqueue
 from django_q.tasks import async_task
 
-from memories import tracing
+from memories import telemetry
 from memories.management.commands import embedder
 from memories.models import lease
 from memplatform import apps, checks
@@ -27,13 +27,13 @@ TRACE = PARENT.split("-")[1]
 @pytest.fixture
 def collected(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     """A collector of the owner's, to which spans are sent at once."""
-    monkeypatch.setattr(tracing, "SENT_EVERY", 0.05)
-    tracing._tracer.cache_clear()
+    monkeypatch.setattr(telemetry, "SENT_EVERY", 0.05)
+    telemetry._tracer.cache_clear()
     with collector.running() as started:
         settings.OTLP_ENDPOINT, settings.PROCESS = started.address, "web"
         yield started
         settings.OTLP_ENDPOINT = ""
-    tracing._tracer.cache_clear()
+    telemetry._tracer.cache_clear()
 
 
 def spans_with(collected: Collector, name: str) -> list[Span]:
@@ -65,7 +65,7 @@ def test_a_call_and_its_statements_are_one_trace_of_the_caller_without_a_word_of
 
 @pytest.mark.django_db
 def test_a_call_that_fails_says_so_and_not_how(collected: Collector) -> None:
-    with pytest.raises(ValueError), tracing.span("work", parent=PARENT):
+    with pytest.raises(ValueError), telemetry.span("work", parent=PARENT):
         raise ValueError("words of a user")
     (span,) = spans_with(collected, "work")
     assert not span.has_events and "words" not in repr(span)
@@ -77,11 +77,11 @@ def test_whoever_is_woken_goes_on_with_the_trace_of_who_woke_them(collected: Col
     command._listen()
     connection.close()  # as queueing a task does
     command._wait(5.0)
-    with tracing.span("call", parent=PARENT):
+    with telemetry.span("call", parent=PARENT):
         lease._notifier(embedder.CHANNEL)()
     command._wait(5.0)
     assert [parent.split("-")[1] for parent in command._woken_by] == [TRACE]
-    with tracing.follow("index", command._woken_by):
+    with telemetry.follow("index", command._woken_by):
         connection.ensure_connection()
     assert "call" in {span.name for span in spans_with(collected, "index")}
     connection.close()
@@ -92,7 +92,7 @@ def test_a_task_is_part_of_the_trace_of_who_asked_for_it(collected: Collector, m
     pre_enqueue.connect(apps._hand_on_trace)
     monkeypatch.setattr(cluster, "_report", lambda _sign, _task: None)
     try:
-        with tracing.span("index", parent=PARENT):
+        with telemetry.span("index", parent=PARENT):
             async_task("memories.tasks.deliver_at_once", group="mem:webhooks")
     finally:
         pre_enqueue.disconnect(apps._hand_on_trace)
@@ -100,16 +100,16 @@ def test_a_task_is_part_of_the_trace_of_who_asked_for_it(collected: Collector, m
     with ExitStack() as stack:
         cluster._begins(task=task)
         stack.callback(cluster._ended, task=task)
-        assert tracing.traceparent().split("-")[1] == TRACE
-    assert tracing.traceparent() == "" and cluster._spans == {}
+        assert telemetry.traceparent().split("-")[1] == TRACE
+    assert telemetry.traceparent() == "" and cluster._spans == {}
     assert "index" in {span.name for span in spans_with(collected, "task memories.tasks.deliver_at_once")}
 
 
 @pytest.mark.django_db
 def test_switched_off_nothing_is_sent_and_nothing_is_handed_on(api: Api, settings: Any) -> None:
     assert settings.OTLP_ENDPOINT == ""
-    with tracing.span("work") as span:
-        assert span is None and tracing.traceparent() == ""
+    with telemetry.span("work") as span:
+        assert span is None and telemetry.traceparent() == ""
     turn = {"address": TELEGRAM, "user": "I moved", "assistant": "Noted."}
     assert api.post("turns", turn, traceparent=PARENT).status_code == 201
 

@@ -14,16 +14,16 @@ import json, os, sys, django
 django.setup()
 from django.conf import settings
 from django.db import connection
-from memories import metrics
+from memories import telemetry
 from memplatform.management.commands import up
 from memplatform.processes import forked
 
-connection.settings_dict, metrics.counters()
+connection.settings_dict, telemetry.counters()
 lock = open(os.devnull)
 
 def work():
-    metrics.begin_anew()
-    metrics.counters()
+    telemetry.begin_anew()
+    telemetry.counters()
     descriptors = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd")]
     files = {os.readlink(path) for path in descriptors if os.path.exists(path)}
     print(json.dumps({

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from memories import embeddings, postgresql, tracing
+from memories import embeddings, postgresql, telemetry
 from memories.index.model_change import change_models
 from memories.index.search_rows import CHANNEL
 from memories.index.worker import EmbedderWork, index_queued
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         self._listen()
         self._woken_by: list[str] = []  # the traces of those who wrote what is worked on
         while not self._stopping:
-            with tracing.follow("index", self._woken_by):
+            with telemetry.follow("index", self._woken_by):
                 if index_queued(now=timezone.now()):
                     # a little of what is not to wait until all that was written before has its vectors
                     for work in self._more:

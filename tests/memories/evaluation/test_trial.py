@@ -15,8 +15,8 @@ from memories.choices import BatchState
 from memories.evaluation import trial
 from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
 from memories.index import worker
-from memories.metrics import counters
 from memories.models import Batch, Change, Entry, EntryVector, IndexQueueItem, RecallTrace, Scope
+from memories.telemetry import counters
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.batches.conftest import remember, state_of_everything
