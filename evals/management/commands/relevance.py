@@ -78,9 +78,10 @@ class Command(BaseCommand):
         background = replace(background, of_questions=of_questions, of_statements=of_statements)
         background.save(background_path(provider.model))
         background_of.cache_clear()
-        background = background_of(provider.model)
-        if background is None:
+        saved = background_of(provider.model)
+        if saved is None:
             raise CommandError(f"{background_path(provider.model)} cannot be read.")
+        background = saved
         weights = {}
         for name, has_vectors in (("vectors", True), ("words", False)):
             of = examples(cases(folder), _embed, background, has_vectors=has_vectors)

@@ -153,7 +153,7 @@ class Memory:
         await self._http.aclose()
 
     async def _report(self, message: Message, answer: str, recall_id: str | None) -> None:
-        body = {"address": message.address, "user": side(message.text), "assistant": side(answer)}
+        body: dict[str, Any] = {"address": message.address, "user": side(message.text), "assistant": side(answer)}
         body |= {"recall_id": recall_id, "sender_name": storable(message.sender_name)[:64]}
         headers = {"Idempotency-Key": message.key} if message.key else {}
         why: Unanswered | None = None
