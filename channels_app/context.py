@@ -91,7 +91,7 @@ class Conversation:
             user_texts = tuple(message.content for message in client_messages if message.role == EventKind.USER)
             self.recent = client_messages[-MOST_MESSAGES:]
         self.client_history: ClientHistory | None = None
-        if events or client_messages is not None:
+        if events or client_messages is not None:  # else nothing stands in the prompt yet
             self.client_history = ClientHistory(
                 paths=frozenset(map(self._path, events)),
                 since=min((event.at for event in events), default=now),

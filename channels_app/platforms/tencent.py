@@ -33,7 +33,8 @@ _PLACEHOLDERS = {
 }  # fmt: skip
 #: Bytes of one message of a smart bot.
 BOT_BYTES = 20_480
-_PADDING = PKCS7(256)  # to 32 bytes; AES itself has blocks of 16
+#: The vendors fill up to 32 bytes, though AES has blocks of 16; what is filled up otherwise is no call of theirs.
+_PADDING = PKCS7(256)
 
 
 def signature(*parts: str) -> str:

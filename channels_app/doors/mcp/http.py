@@ -38,6 +38,7 @@ class LettingIn:
 
 def make_app(http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingIn = LettingIn()) -> ASGIApp:  # noqa: B008
     """The app that asks the API through `http`, and answers to the names among `hosts`, as ALLOWED_HOSTS has them."""
+    # The client is opened and closed with the server
     server = make_server(lambda context: context.request.scope[_API], lambda _server: http)  # type: ignore[union-attr]
     mcp = server.streamable_http_app(
         streamable_http_path=PATH,
