@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.apps import AppConfig, apps
+from django.contrib import admin
 from django.contrib.admin import apps as admin_apps
-from django.core.checks import register
+from django.contrib.admin.checks import check_dependencies
+from django.core.checks import CheckMessage, Tags, register
 from django.utils.translation import gettext_lazy as _
 
 from memories import telemetry
@@ -34,6 +36,12 @@ def _hand_on_trace(*, task: dict[str, Any], **_: Any) -> None:
         task["traceparent"] = parent
 
 
+def _check_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """What is wrong with the pages of the admin, which are loaded for it: Django's looks at sites that are made."""
+    problems: list[CheckMessage] = admin.site.check(app_configs)
+    return problems
+
+
 class SiteConfig(admin_apps.SimpleAdminConfig):
     """Django's admin, on our site. Its pages are loaded by whoever shows or checks them (memplatform.site.site)."""
 
@@ -41,7 +49,8 @@ class SiteConfig(admin_apps.SimpleAdminConfig):
     default_site = "memplatform.site.site.Site"
 
     def ready(self) -> None:
-        super().ready()
+        register(check_dependencies, Tags.admin)
+        register(_check_pages, Tags.admin)
         apps.get_app_config("django_q").verbose_name = _("Machine room")
         for app in OURS:
             for model in apps.get_app_config(app).get_models():

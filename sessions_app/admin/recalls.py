@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -150,7 +149,7 @@ def on_channel(rows: QuerySet[Any], words: str, request: HttpRequest) -> QuerySe
 SAVED_VIEWS: Mapping[str, SavedView] = {
     "unanswered": SavedView(_("Unanswered"), Q(evidence__verdict=Verdict.NONE.value), has_one_state=True),
     "weak": SavedView(_("Perhaps enough"), Q(evidence__verdict=Verdict.WEAK.value), has_one_state=True),
-    "unused": SavedView(_("Served, but not used"), Q(made_of_it=[]) & ~Q(served=[])),
+    "unused": SavedView(_("Served, but not used"), (Q(used=[]) | Q(used=None, overlap=[])) & ~Q(served=[])),
     "degraded": SavedView(_("Degraded"), ~Q(degraded=[])),
     "unneeded": SavedView(_("No memory needed"), Q(evidence__verdict__isnull=True), has_one_state=True),
 }
@@ -264,7 +263,7 @@ class RecallTraceAdmin(WordSearch, CsvList, RestrictedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows, match = super().get_queryset(request), request.resolver_match
         is_page = match and str(match.url_name).endswith("_change")
-        return rows if is_page else rows.defer("candidates", "terms").alias(made_of_it=Coalesce("used", "overlap"))
+        return rows if is_page else rows.defer("candidates", "terms")
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Without the workspace for those who see one."""

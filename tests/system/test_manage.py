@@ -49,6 +49,16 @@ def test_a_command_loads_no_pages_and_no_calls_it_does_not_need(tmp_path: Path) 
     assert result.returncode == 0, result.stderr
 
 
+def test_a_check_looks_at_the_pages_of_the_admin(tmp_path: Path) -> None:
+    program = (
+        "from django.core.checks import run_checks; from django.contrib import admin;"
+        " print(run_checks(tags=['admin']), len(admin.site._registry))"
+    )
+    result = manage(tmp_path / "data", "shell", "--no-imports", "-v", "0", "-c", program)
+    problems, _space, pages = result.stdout.strip().partition(" ")
+    assert problems == "[]" and int(pages) > 30, result.stderr
+
+
 @pytest.mark.parametrize("word", ["check", "--version"])
 def test_commands_that_ask_nothing_start_nothing(tmp_path: Path, word: str) -> None:
     result = manage(tmp_path / "data", word)
