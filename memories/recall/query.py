@@ -78,8 +78,10 @@ class ClientHistory:
 
     def contains(self, content: str) -> bool:
         """Whether a text stands word for word in what a user stated there."""
+        if text.count_tokens(content) < LEAST_TOKENS:
+            return False
         stated_words, stated_characters, marks = self._stated
-        if text.count_tokens(content) < LEAST_TOKENS or not marks.issuperset(text.marks(content)):
+        if not marks.issuperset(text.marks(content)):
             return False
         words = text.normalise(content)
         return f" {words} " in stated_words if words.isascii() else words.replace(" ", "") in stated_characters

@@ -320,8 +320,9 @@ def vector_of(search: Search, message: str, result: "Recall", *, is_weighed: boo
     with result.timed("average"):
         centroid = centroid_of(query.scopes, model)
     cjk, vector = is_cjk(query.message), embedded.vectors[0]
-    shift, background = None, None if is_weighed or "\n" in message else background_of(model.name)
-    if background is not None:  # towards what answers it or, if it asks nothing, what bears on it
+    shift = None
+    if not is_weighed and "\n" not in message and (background := background_of(model.name)):
+        # Towards what answers it or, if it asks nothing, what bears on it
         share = 1.0 if is_remark(query.message) else SHIFT_SHARE
         shift = background.shift(normalise(vector), SCRIPTS[cjk], share)
     return centre_query(vector, centroid, model, unrelated_of(provider), cjk=cjk, shift=shift)
