@@ -36,7 +36,7 @@ def _hand_on_trace(*, task: dict[str, Any], **_: Any) -> None:
         task["traceparent"] = parent
 
 
-def _check_pages(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def pages_are_whole(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """What is wrong with the pages of the admin, which are loaded for it: Django's looks at sites that are made."""
     problems: list[CheckMessage] = admin.site.check(app_configs)
     return problems
@@ -50,7 +50,7 @@ class SiteConfig(admin_apps.SimpleAdminConfig):
 
     def ready(self) -> None:
         register(check_dependencies, Tags.admin)
-        register(_check_pages, Tags.admin)
+        register(pages_are_whole, Tags.admin)
         apps.get_app_config("django_q").verbose_name = _("Machine room")
         for app in OURS:
             for model in apps.get_app_config(app).get_models():
