@@ -104,8 +104,8 @@ def found(page: Page, question: str) -> list[str]:
     expect(page.locator(".md-search-result__item")).to_have_count(0)
     box.fill(question)
     box.press("End")
-    try:
-        expect(page.locator(".md-search-result__item").first).to_be_attached(timeout=5_000)
+    try:  # the first waits for the index
+        expect(page.locator(".md-search-result__item").first).to_be_attached(timeout=30_000)
     except AssertionError:
         return []
     links = page.locator(".md-search-result__item > a.md-search-result__link")

@@ -20,11 +20,11 @@ test("records are read while they arrive, however the bytes are cut", async () =
     const send = (at: number) => {
       if (at >= whole.length) return response.end();
       response.write(whole.subarray(at, at + 7));
-      setTimeout(send, 20, at + 7);
+      setTimeout(send, 120, at + 7);
     };
     send(0);
   });
-  const records = await all(new Client("mp_key", url, { timeout: 150 }).export({ scope: "main" }));
+  const records = await all(new Client("mp_key", url, { timeout: 1_000 }).export({ scope: "main" }));
   assert.deepEqual(records, [
     { record: "entry", content: "one\u2028two 王" },
     { record: "end", counts: {} },

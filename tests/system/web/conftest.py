@@ -34,9 +34,11 @@ def serving(data: Path) -> Iterator[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait(30)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:  # one that is left writes on into the database of the tests that follow
+        process.terminate()
+        process.wait(30)
 
 
 @pytest.fixture

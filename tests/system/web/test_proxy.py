@@ -38,7 +38,7 @@ def web(transactional_db: None, upstream: Upstream, tmp_path: Path, monkeypatch:
     monkeypatch.setenv("MEMORY_PROXY_BASE_URL", upstream.url)
     (tmp_path / "metrics").mkdir()
     with serving(tmp_path) as address:
-        assert eventually(lambda: _lives(address), 40)
+        assert eventually(lambda: _lives(address), 120)
         yield address
 
 
